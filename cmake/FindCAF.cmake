@@ -1,0 +1,61 @@
+# Finds the C++ Actor Framework: by its own CMake package where it brings one (1.x), else by headers and libraries
+# (0.17, as Debian and Ubuntu package it). Components: core, io, openssl. Gives CAF::core, CAF::io, CAF::openssl,
+# CAF_VERSION and CAF_FOUND.
+find_package(CAF CONFIG QUIET)
+if(CAF_FOUND AND TARGET CAF::core)
+  foreach(component IN LISTS CAF_FIND_COMPONENTS)
+    if(NOT TARGET CAF::${component} AND CAF_FIND_REQUIRED_${component})
+      set(CAF_FOUND FALSE)
+      if(CAF_FIND_REQUIRED)
+        message(FATAL_ERROR "CAF ${CAF_VERSION} was found without its component ${component}")
+      endif()
+    endif()
+  endforeach()
+  return()
+endif()
+
+find_path(CAF_INCLUDE_DIR caf/all.hpp)
+mark_as_advanced(CAF_INCLUDE_DIR)
+
+# CAF_VERSION is major * 10000 + minor * 100 + patch (1706 is 0.17.6).
+if(CAF_INCLUDE_DIR AND EXISTS "${CAF_INCLUDE_DIR}/caf/config.hpp")
+  file(STRINGS "${CAF_INCLUDE_DIR}/caf/config.hpp" caf_version_line REGEX "#define CAF_VERSION [0-9]+")
+  string(REGEX MATCH "[0-9]+$" caf_version_number "${caf_version_line}")
+  if(caf_version_number)
+    math(EXPR caf_major "${caf_version_number} / 10000")
+    math(EXPR caf_minor "${caf_version_number} / 100 % 100")
+    math(EXPR caf_patch "${caf_version_number} % 100")
+    set(CAF_VERSION "${caf_major}.${caf_minor}.${caf_patch}")
+  endif()
+endif()
+
+foreach(component IN ITEMS core io openssl)
+  find_library(CAF_${component}_LIBRARY caf_${component})
+  mark_as_advanced(CAF_${component}_LIBRARY)
+  if(CAF_INCLUDE_DIR AND CAF_${component}_LIBRARY)
+    set(CAF_${component}_FOUND TRUE)
+  endif()
+endforeach()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(CAF REQUIRED_VARS CAF_core_LIBRARY CAF_INCLUDE_DIR VERSION_VAR CAF_VERSION
+  HANDLE_COMPONENTS)
+
+if(CAF_FOUND AND NOT TARGET CAF::core)
+  find_package(Threads REQUIRED)
+  foreach(component IN ITEMS core io openssl)
+    if(CAF_${component}_FOUND)
+      add_library(CAF::${component} UNKNOWN IMPORTED)
+      set_target_properties(CAF::${component} PROPERTIES IMPORTED_LOCATION "${CAF_${component}_LIBRARY}"
+        INTERFACE_INCLUDE_DIRECTORIES "${CAF_INCLUDE_DIR}")
+    endif()
+  endforeach()
+  set_property(TARGET CAF::core APPEND PROPERTY INTERFACE_LINK_LIBRARIES Threads::Threads)
+  if(TARGET CAF::io)
+    set_property(TARGET CAF::io APPEND PROPERTY INTERFACE_LINK_LIBRARIES CAF::core)
+  endif()
+  if(TARGET CAF::openssl)
+    find_package(OpenSSL REQUIRED)
+    set_property(TARGET CAF::openssl APPEND PROPERTY INTERFACE_LINK_LIBRARIES CAF::io OpenSSL::SSL OpenSSL::Crypto)
+  endif()
+endif()

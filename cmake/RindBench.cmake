@@ -1,0 +1,12 @@
+# The benchmarks: one program over everything in bench/.
+find_package(benchmark REQUIRED)
+rind_sources(bench_sources bench)
+if(bench_sources AND RIND_WITH_CAF)
+  add_executable(rind_bench ${bench_sources})
+  target_link_libraries(rind_bench PRIVATE rind::hosts benchmark::benchmark benchmark::benchmark_main)
+  set_target_properties(rind_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bench")
+  if(TARGET rind)
+    target_compile_definitions(rind_bench PRIVATE RIND_PROGRAM="$<TARGET_FILE:rind>")
+    add_dependencies(rind_bench rind)
+  endif()
+endif()

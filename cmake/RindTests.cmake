@@ -1,0 +1,116 @@
+# The test kit, one test program a label, the examples and the checks that run as tests.
+include(GoogleTest)
+
+set(rind_test_env
+  "ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1"
+  "UBSAN_OPTIONS=print_stacktrace=1"
+  "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+set(rind_test_timeout_s 300)
+
+# Optimised builds keep line numbers in the tests, not every variable: a quarter less time to compile.
+set(rind_test_options "$<$<CONFIG:RelWithDebInfo>:-g1>")
+
+# The kit is two libraries: what is free of CAF, and the folders actors/ and simulation/, which stand on it.
+set(rind_kit_with_caf "/tests/kit/(actors|simulation)/")
+rind_pch(rind_pch_test HEADERS <nlohmann/json.hpp> <gtest/gtest.h> OPTIONS "${rind_test_options}"
+  LINK nlohmann_json::nlohmann_json GTest::gtest)
+rind_sources(kit_core_sources tests/kit EXCLUDE "${rind_kit_with_caf}")
+rind_library(testkit_core SOURCES ${kit_core_sources} PCH rind_pch_test
+  OPTIONS "${rind_test_options}" LINK rind::runtime GTest::gmock GTest::gtest)
+
+if(RIND_WITH_CAF)
+  rind_pch(rind_pch_test_caf HEADERS <nlohmann/json.hpp> <gtest/gtest.h> ${RIND_CAF_HEADERS}
+    OPTIONS "${rind_test_options}" LINK nlohmann_json::nlohmann_json GTest::gtest ${RIND_CAF_TARGETS})
+  rind_sources(kit_caf_sources tests/kit)
+  list(FILTER kit_caf_sources INCLUDE REGEX "${rind_kit_with_caf}")
+  rind_library(testkit SOURCES ${kit_caf_sources} PCH rind_pch_test_caf
+    OPTIONS "${rind_test_options}" LINK rind::testkit_core rind::actors)
+endif()
+
+# rind_tests(NAME LABEL label SOURCES ... LINK ... PCH target [PROGRAM]): the test program NAME, its cases found when
+# ctest runs. PROGRAM: the cases start the built program, whose path is RIND_PROGRAM.
+function(rind_tests name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PROGRAM" "LABEL;PCH" "SOURCES;LINK")
+  if(NOT arg_SOURCES OR (arg_PROGRAM AND NOT TARGET rind))
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} rapidcheck rapidcheck_gtest GTest::gmock_main)
+  target_compile_options(${name} PRIVATE "${rind_test_options}")
+  target_precompile_headers(${name} REUSE_FROM ${arg_PCH})
+  target_compile_definitions(${name} PRIVATE RIND_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  if(arg_PROGRAM)
+    target_compile_definitions(${name} PRIVATE RIND_PROGRAM="$<TARGET_FILE:rind>")
+    add_dependencies(${name} rind)
+  endif()
+  gtest_discover_tests(${name} TEST_PREFIX "${arg_LABEL}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${rind_test_timeout_s} ENVIRONMENT "${rind_test_env}")
+endfunction()
+
+set(rind_unit_with_caf "/tests/unit/(actors|hosts)/")
+rind_sources(unit_sources tests/unit EXCLUDE "${rind_unit_with_caf}")
+rind_tests(unit_tests LABEL unit SOURCES ${unit_sources} PCH rind_pch_test
+  LINK rind::testkit_core rind::mock_provider)
+rind_sources(contract_sources tests/contract)
+rind_tests(contract_tests LABEL contract SOURCES ${contract_sources} PCH rind_pch_test
+  LINK rind::testkit_core rind::mock_provider)
+
+if(RIND_WITH_CAF)
+  rind_sources(unit_caf_sources tests/unit)
+  list(FILTER unit_caf_sources INCLUDE REGEX "${rind_unit_with_caf}")
+  rind_tests(unit_caf_tests LABEL unit SOURCES ${unit_caf_sources} PCH rind_pch_test_caf
+    LINK rind::testkit rind::hosts)
+  foreach(label actor simulation)
+    rind_sources(label_sources tests/${label})
+    rind_tests(${label}_tests LABEL ${label} SOURCES ${label_sources} PCH rind_pch_test_caf
+      LINK rind::testkit rind::hosts)
+  endforeach()
+  foreach(label protocol cluster)
+    rind_sources(label_sources tests/${label})
+    rind_tests(${label}_tests LABEL ${label} SOURCES ${label_sources} PCH rind_pch_test_caf PROGRAM
+      LINK rind::testkit rind::hosts)
+  endforeach()
+  rind_sources(e2e_sources tests/e2e)
+  rind_tests(e2e_tests LABEL e2e SOURCES ${e2e_sources} PCH rind_pch_test PROGRAM
+    LINK rind::testkit_core rind::mock_provider)
+endif()
+
+# rind_check_test(NAME LABEL COMMAND ...): a test that is a command.
+function(rind_check_test name label)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${rind_test_timeout_s}
+    ENVIRONMENT "${rind_test_env}")
+endfunction()
+
+rind_check_test(layers unit bash "${PROJECT_SOURCE_DIR}/scripts/check-layers" "${PROJECT_SOURCE_DIR}")
+rind_check_test(layers.refuse_what_breaks_them unit bash "${PROJECT_SOURCE_DIR}/scripts/check-layers" --self-test)
+
+if(NOT RIND_WITH_CAF)
+  return()
+endif()
+
+# Each folder of examples/ is a program; embed is none of them, it is built against the installed tree.
+file(GLOB example_folders CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*")
+foreach(folder IN LISTS example_folders)
+  get_filename_component(example "${folder}" NAME)
+  rind_sources(example_sources examples/${example})
+  if(example STREQUAL "embed" OR NOT example_sources)
+    continue()
+  endif()
+  add_executable(example_${example} ${example_sources})
+  target_link_libraries(example_${example} PRIVATE rind::testkit rind::actors GTest::gmock_main)
+  set_target_properties(example_${example} PROPERTIES OUTPUT_NAME ${example}
+    RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/examples")
+endforeach()
+foreach(example quickstart scripted_session)
+  if(TARGET example_${example})
+    rind_check_test(example.${example} e2e example_${example})
+  endif()
+endforeach()
+
+if(RIND_SANITIZE STREQUAL "")
+  rind_check_test(example.embed e2e "${CMAKE_COMMAND}" -D "BUILD=${CMAKE_BINARY_DIR}"
+    -D "CONSUMER=${PROJECT_SOURCE_DIR}/examples/embed" -D "COMPILER=${CMAKE_CXX_COMPILER}"
+    -D "GENERATOR=${CMAKE_GENERATOR}" -P "${PROJECT_SOURCE_DIR}/cmake/embed_test.cmake")
+endif()
