@@ -1,0 +1,230 @@
+// The queue, the thread and the grouping of the journal writer.
+#include "runtime/journal/writer.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <variant>
+#ifdef RIND_CANARY_ANSWER_BEFORE_COMMIT
+#include <map>
+#endif
+
+namespace rind::journal {
+
+namespace {
+
+failure store_threw(const std::exception& e) {
+  return make_failure(error_code::persistence_failed,
+                      std::string("the journal failed: ") + e.what());
+}
+
+/// Turns what a store throws into failures, so that a fault of the store ends neither the thread
+/// nor the process (S43).
+class guarded_store final : public store {
+public:
+  explicit guarded_store(std::unique_ptr<store> inner) : inner_(std::move(inner)) {}
+
+  std::vector<result<append_receipt>> append(std::span<const append_request> group) override {
+    auto error =
+        make_failure(error_code::persistence_failed, "the journal lost count of its answers");
+    try {
+      auto answers = inner_->append(group);
+      if (answers.size() == group.size())
+        return answers;
+    } catch (const std::exception& e) {
+      error = store_threw(e);
+    }
+    return std::vector<result<append_receipt>>(group.size(), error);
+  }
+
+  result<loaded_session> claim(const std::string& session_id) override {
+    return guard<loaded_session>([&] { return inner_->claim(session_id); });
+  }
+  result<std::vector<entry_ptr>> read(const std::string& session_id, std::int64_t after_position,
+                                      std::int64_t limit) override {
+    return guard<std::vector<entry_ptr>>(
+        [&] { return inner_->read(session_id, after_position, limit); });
+  }
+  result<std::optional<session_summary>> find(const std::string& session_id) override {
+    return guard<std::optional<session_summary>>([&] { return inner_->find(session_id); });
+  }
+  result<session_page> list(std::int64_t limit, const std::string& after) override {
+    return guard<session_page>([&] { return inner_->list(limit, after); });
+  }
+  result<std::optional<input_trace>> find_input(const std::string& session_id,
+                                                const std::string& input_id) override {
+    return guard<std::optional<input_trace>>(
+        [&] { return inner_->find_input(session_id, input_id); });
+  }
+  result<done> remove(const std::string& session_id, std::uint64_t epoch) override {
+    return guard<done>([&] { return inner_->remove(session_id, epoch); });
+  }
+
+private:
+  template <class T, class Call>
+  static result<T> guard(Call call) {
+    try {
+      return call();
+    } catch (const std::exception& e) {
+      return store_threw(e);
+    }
+  }
+
+  std::unique_ptr<store> inner_;
+};
+
+struct append_job {
+  append_request request;
+  writer::append_callback done;
+};
+
+using job = std::variant<append_job, writer::read_job>;
+
+#ifdef RIND_CANARY_ANSWER_BEFORE_COMMIT
+/// The fault of this canary: receipts as they will be if all goes well, guessed before anything is
+/// written.
+std::vector<result<append_receipt>> foretell(store& backend,
+                                             std::span<const append_request> group) {
+  std::map<std::string, std::int64_t> last_positions;
+  std::vector<result<append_receipt>> answers;
+  for (const append_request& request : group) {
+    auto& last = last_positions[request.session_id];
+    if (auto found = backend.find(request.session_id); last == 0 && found && *found)
+      last = (*found)->last_position;
+    append_receipt receipt{request.create ? 1 : request.epoch, last + 1, {}};
+    for (const entry& e : request.entries) {
+      auto told = std::make_shared<entry>(e);
+      told->position = ++last;
+      receipt.entries.push_back(std::move(told));
+    }
+    answers.push_back(std::move(receipt));
+  }
+  return answers;
+}
+#endif
+
+} // namespace
+
+struct writer::state {
+  guarded_store backend;
+  const writer_mode mode;
+
+  mutable std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<job> queue; // at most queue_limit
+  bool stopping = false;
+  writer_stats stats;
+
+  std::thread thread; // last: it uses all of the above
+
+  state(std::unique_ptr<store> inner, writer_mode m) : backend(std::move(inner)), mode(m) {
+    if (mode == writer_mode::own_thread)
+      thread = std::thread([this] { run(); });
+  }
+
+  /// Keeps the job unless the queue is full or the writer is on its way out; then the job is left
+  /// untouched.
+  bool enqueue(job& j) {
+    {
+      const std::lock_guard lock(mutex);
+      if (stopping || queue.size() >= queue_limit)
+        return false;
+      queue.push_back(std::move(j));
+    }
+    wake.notify_one();
+    return true;
+  }
+
+  void commit(std::span<const append_request> group, std::span<append_callback> callbacks) {
+#ifdef RIND_CANARY_ANSWER_BEFORE_COMMIT
+    auto answers = foretell(backend, group);
+#else
+    auto answers = backend.append(group);
+#endif
+    {
+      const std::lock_guard lock(mutex);
+      ++stats.groups;
+      stats.appends += group.size();
+      for (const append_request& request : group)
+        stats.entries += request.entries.size();
+    }
+    for (std::size_t i = 0; i < answers.size(); ++i)
+      callbacks[i](std::move(answers[i]));
+#ifdef RIND_CANARY_ANSWER_BEFORE_COMMIT
+    (void)backend.append(group);
+#endif
+  }
+
+  void run() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      wake.wait(lock, [this] { return stopping || !queue.empty(); });
+      if (queue.empty())
+        return;
+      if (auto* waiting = std::get_if<read_job>(&queue.front())) {
+        read_job work = std::move(*waiting);
+        queue.pop_front();
+        lock.unlock();
+        work(backend);
+        work = nullptr; // what the job holds is given back outside of the lock
+      } else {
+        std::vector<append_request> group;
+        std::vector<append_callback> callbacks;
+        while (!queue.empty() && group.size() < group_limit) {
+          auto* next = std::get_if<append_job>(&queue.front());
+          if (next == nullptr)
+            break;
+          group.push_back(std::move(next->request));
+          callbacks.push_back(std::move(next->done));
+          queue.pop_front();
+        }
+        lock.unlock();
+        commit(group, callbacks);
+      }
+      lock.lock();
+    }
+  }
+};
+
+writer::writer(std::unique_ptr<store> backend, writer_mode mode)
+    : state_(std::make_unique<state>(std::move(backend), mode)) {}
+
+writer::~writer() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->wake.notify_one();
+  if (state_->thread.joinable())
+    state_->thread.join();
+}
+
+void writer::append(append_request request, append_callback done) {
+  if (state_->mode == writer_mode::run_inline) {
+    state_->commit({&request, 1}, {&done, 1});
+    return;
+  }
+  job waiting = append_job{std::move(request), std::move(done)};
+  if (!state_->enqueue(waiting))
+    std::get<append_job>(waiting).done(
+        make_failure(error_code::persistence_failed, "the journal takes no more appends now"));
+}
+
+bool writer::post(read_job work) {
+  if (state_->mode == writer_mode::run_inline) {
+    work(state_->backend);
+    return true;
+  }
+  job waiting = std::move(work);
+  return state_->enqueue(waiting);
+}
+
+writer_stats writer::stats() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->stats;
+}
+
+} // namespace rind::journal

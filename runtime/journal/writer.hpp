@@ -1,0 +1,48 @@
+// The journal writer: puts a blocking store behind callbacks. Owns one thread (or none:
+// `run_inline` serves the caller at once, for simulation). Appends that wait together are committed
+// together, in the order of their arrival; a lone one does not wait for company. No CAF here; the
+// journal actor is a thin adapter over it.
+#pragma once
+
+#include <functional>
+
+#include "runtime/journal/port.hpp"
+
+namespace rind::journal {
+
+inline constexpr std::size_t group_limit = 512; // appends in one transaction
+inline constexpr std::size_t queue_limit =
+    65'536; // jobs waiting; the next one is answered persistence_failed at once
+
+struct writer_stats {
+  std::uint64_t groups = 0;
+  std::uint64_t appends = 0;
+  std::uint64_t entries = 0;
+};
+
+enum class writer_mode : std::uint8_t { own_thread, run_inline };
+
+class writer {
+public:
+  using append_callback = std::function<void(result<append_receipt>)>;
+  using read_job = std::function<void(store&)>; // runs on the writer's thread, between groups, in
+                                                // order with the appends before it
+
+  writer(std::unique_ptr<store> backend, writer_mode mode);
+  ~writer(); // finishes what is queued, then joins
+  writer(const writer&) = delete;
+  writer& operator=(const writer&) = delete;
+
+  /// The callback runs on the writer's thread (or before return when inline), exactly once.
+  void append(append_request request, append_callback done);
+  /// Answers false (and does not keep the job) past queue_limit.
+  bool post(read_job job);
+
+  writer_stats stats() const;
+
+private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+} // namespace rind::journal
