@@ -1,0 +1,302 @@
+// The order in which evidence is weighed.
+#include "runtime/provider/error_classifier.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "runtime/provider/embedded_text.hpp"
+#include "runtime/provider/error_evidence.hpp"
+#include "runtime/provider/error_patterns.hpp"
+#include "runtime/provider/phrase.hpp"
+#include "runtime/provider/retry_hint.hpp"
+
+namespace rind::provider {
+
+namespace {
+
+using enum provider_error_class;
+
+/// Classes whose codes and words beat "too long", strongest first.
+constexpr std::array<provider_error_class, 9> negative_classes{
+    quota,          overloaded, rate_limit, output_limit, auth,
+    content_filter, permission, not_found,  timeout};
+
+/// Statuses on which general wordings count; 0 is an error inside a stream that names none.
+constexpr std::array<int, 6> wording_statuses{0, 400, 403, 413, 422, 500};
+
+/// Servers that answer an empty 400 or 413 to a prompt that is too long.
+constexpr std::array<std::string_view, 1> empty_overflow_providers{"cerebras"};
+
+constexpr std::int64_t shrink_room_tokens =
+    1'024; // of output that must be left for lowering the output limit to help
+constexpr std::int64_t shrink_room_share = 16; // or this part of a small window
+
+struct finding {
+  provider_error_class error_class = unrecognised;
+  std::string matched_by;
+  std::optional<std::size_t> text; // which message
+};
+
+class case_file {
+public:
+  case_file(const response_head& head, std::string_view body, const sent_facts& sent)
+      : head_(head), sent_(sent), evidence_(read_evidence(body)) {
+    for (const auto& m : evidence_.messages)
+      texts_.push_back(normalised(m));
+    if (const auto type = header_value(head, "x-amzn-errortype"); !type.empty())
+      evidence_.codes.push_back(lowered(type.substr(0, type.find(':'))));
+    status_ = head.status >= 400 ? head.status : evidence_.inner_status.value_or(0);
+    if (head.status >= 400 && evidence_.inner_status == 429)
+      status_ = 429;
+  }
+
+  classification judge() {
+    auto found = find();
+    classification result;
+    auto& error = result.error;
+    error.error_class = found.error_class;
+    error.status = head_.status;
+    error.code = evidence_.codes.empty() ? std::string{} : evidence_.codes.front();
+    error.message = words(found.text);
+    add_numbers(error);
+    add_retry(error);
+    result.matched_by = std::move(found.matched_by);
+    return result;
+  }
+
+private:
+  // -- weighing -------------------------------------------------------------
+
+  finding find() {
+    if (status_ == 402)
+      return {quota, "status 402", {}};
+    for (const auto code : context_codes())
+      if (has_code(code) && status_ != 429)
+        return {context_length, "code " + std::string{code}, {}};
+    if (const auto found = negative())
+      return *found;
+    if (status_ == 429)
+      return {rate_limit, "status 429", {}};
+    if (status_ == 401)
+      return {auth, "status 401", {}};
+    if (const auto found = by_wording(context_wordings()))
+      return *found;
+    if (const auto found = by_wording(other_wordings()))
+      return *found;
+    if (is_about_output_limit())
+      return {invalid_request, "parameter", {}};
+    if (const auto found = by_code(invalid_request))
+      return *found;
+    if (std::find(wording_statuses.begin(), wording_statuses.end(), status_) !=
+        wording_statuses.end())
+      if (const auto found = by_wording(general_context_wordings()))
+        return *found;
+    return by_status();
+  }
+
+  std::optional<finding> negative() {
+    if (has_code_part("perday"))
+      return finding{quota, "a daily quota", {}};
+    if (has_code_part("perminute"))
+      return finding{rate_limit, "a quota a minute", {}};
+    for (const auto error_class : negative_classes) {
+      if (const auto found = by_wording(veto_wordings(), error_class))
+        return found;
+      if (const auto found = by_code(error_class))
+        return found;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<finding> by_wording(std::span<const wording_rule> rules,
+                                    std::optional<provider_error_class> only = {}) {
+    for (const auto& rule : rules) {
+      if (only && rule.error_class != *only)
+        continue;
+      for (std::size_t i = 0; i < texts_.size(); ++i)
+        if (match_phrase(rule.phrase, texts_[i], numbers_))
+          return finding{rule.error_class, "wording " + std::string{rule.phrase}, i};
+    }
+    numbers_ = {};
+    return std::nullopt;
+  }
+
+  std::optional<finding> by_code(provider_error_class error_class) const {
+    for (const auto& rule : plain_codes())
+      if (rule.error_class == error_class && has_code(rule.code))
+        return finding{rule.error_class, "code " + std::string{rule.code}, {}};
+    return std::nullopt;
+  }
+
+  bool has_code(std::string_view code) const {
+    return std::find(evidence_.codes.begin(), evidence_.codes.end(), code) != evidence_.codes.end();
+  }
+
+  bool has_code_part(std::string_view part) const {
+    return std::any_of(evidence_.codes.begin(), evidence_.codes.end(),
+                       [&](const auto& c) { return c.find(part) != std::string::npos; });
+  }
+
+  /// A complaint about the output limit itself, the prompt's size not being looked at.
+  bool is_about_output_limit() const {
+    constexpr std::array<std::string_view, 4> names{"max_tokens", "max_completion_tokens",
+                                                    "max_output_tokens", "max_new_tokens"};
+    return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+      return evidence_.param == name ||
+             std::any_of(texts_.begin(), texts_.end(),
+                         [&](const auto& t) { return t.find(name) <= 1; });
+    });
+  }
+
+  finding by_status() const {
+    const auto from = "status " + std::to_string(status_);
+    if (evidence_.is_empty && (status_ == 400 || status_ == 413) && is_known_empty_overflow())
+      return {context_length, from + " without a body", {}};
+    switch (status_) {
+    case 0:
+      return inside_stream();
+    case 400:
+      return {unrecognised, from, {}};
+    case 403:
+      return {permission, from, {}};
+    case 404:
+      return {not_found, from, {}};
+    case 408:
+    case 504:
+    case 524:
+      return {timeout, from, {}};
+    case 413:
+      return {request_too_large, from, {}};
+    case 529:
+      return {overloaded, from, {}};
+    case 503:
+      return {is_busy() ? overloaded : server_error, from, {}};
+    default:
+      return {status_ >= 500 ? server_error : invalid_request, from, {}};
+    }
+  }
+
+  bool is_busy() const {
+    return std::any_of(texts_.begin(), texts_.end(), [](const auto& t) {
+      return contains_any(
+          t, {"overload", "busy", "loading model", "capacity", "temporarily unavailable"});
+    });
+  }
+
+  finding inside_stream() const {
+    const auto is_ours = has_code_part("invalid_request") || has_code_part("badrequest") ||
+                         has_code_part("invalid_argument") || has_code_part("validation");
+    return {is_ours ? unrecognised : server_error, "an error inside the stream", {}};
+  }
+
+  bool is_known_empty_overflow() const {
+    const auto provider = lowered(sent_.provider);
+    const auto known = std::any_of(
+        empty_overflow_providers.begin(), empty_overflow_providers.end(),
+        [&](std::string_view name) { return provider.find(name) != std::string::npos; });
+    if (sent_.estimated_tokens == 0 || sent_.window_tokens == 0)
+      return known;
+    return known && static_cast<double>(sent_.estimated_tokens) >=
+                        nearly_full_share * static_cast<double>(sent_.window_tokens);
+  }
+
+  // -- what goes with the class ----------------------------------------------
+
+  std::string words(std::optional<std::size_t> text) const {
+    std::string result;
+    const auto& messages = evidence_.messages;
+    if (text)
+      result = messages[*text];
+    else if (!messages.empty())
+      result = messages[0];
+    const auto says_little = lowered(result) == "provider returned error";
+    if (says_little && messages.size() > 1)
+      result += ": " + messages[1];
+    if (result.empty())
+      result = head_.status == 0 ? "no words"
+                                 : "status " + std::to_string(head_.status) + " without words";
+    return excerpt(result, provider_words_bytes_max);
+  }
+
+  void add_numbers(provider_error& error) {
+    if (error.error_class != context_length)
+      return;
+    for (const auto& text : texts_) {
+      for (const auto& rule : context_wordings())
+        match_phrase(rule.phrase, text, numbers_);
+      for (const auto phrase : number_phrases())
+        match_phrase(phrase, text, numbers_);
+    }
+    if (!numbers_.limit)
+      numbers_.limit = evidence_.window_tokens;
+    if (!numbers_.requested)
+      numbers_.requested = evidence_.prompt_tokens;
+    if (!numbers_.requested && numbers_.prompt && numbers_.output)
+      numbers_.requested = *numbers_.prompt + *numbers_.output;
+    error.limit_tokens = numbers_.limit;
+    error.requested_tokens = numbers_.requested;
+    if (numbers_.limit && numbers_.requested && numbers_.output) {
+      const auto room = *numbers_.limit - (*numbers_.requested - *numbers_.output);
+      error.shrink_output_first =
+          room >= std::min(shrink_room_tokens, *numbers_.limit / shrink_room_share);
+    }
+  }
+
+  void add_retry(provider_error& error) {
+    error.retry_same = should_retry(head_);
+    const auto waits = error.error_class == rate_limit || error.error_class == overloaded ||
+                       error.error_class == server_error || error.error_class == timeout;
+    if (waits)
+      error.retry_after_s = retry_after(head_, evidence_, texts_);
+    if (has_code("tool_use_failed"))
+      error.retry_same = true;
+    if (error.error_class == rate_limit && is_over_the_rate_alone())
+      error.retry_same = false;
+  }
+
+  /// One request that is larger than the whole rate: waiting never helps.
+  bool is_over_the_rate_alone() const {
+    return std::any_of(texts_.begin(), texts_.end(), [](const auto& text) {
+      stated_numbers n;
+      const auto stated = match_phrase("limit {limit}, requested {requested}", text, n) ||
+                          match_phrase("limit {limit}, used {n}, requested {requested}", text, n);
+      return stated && *n.requested > *n.limit;
+    });
+  }
+
+  const response_head& head_;
+  const sent_facts& sent_;
+  error_evidence evidence_;
+  std::vector<std::string> texts_; // normalised messages
+  stated_numbers numbers_;
+  int status_ = 0;
+};
+
+} // namespace
+
+classification classify(const response_head& head, std::string_view body, const sent_facts& sent) {
+  return case_file{head, body, sent}.judge();
+}
+
+provider_error classify_error(const response_head& head, std::string_view body,
+                              const sent_facts& sent) {
+  return classify(head, body, sent).error;
+}
+
+bool may_retry_same(const provider_error& error) {
+  if (error.retry_same)
+    return *error.retry_same;
+  switch (error.error_class) {
+  case rate_limit:
+  case overloaded:
+  case server_error:
+  case timeout:
+  case stream_interrupted:
+    return true;
+  default:
+    return false;
+  }
+}
+
+} // namespace rind::provider
