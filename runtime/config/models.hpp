@@ -1,0 +1,34 @@
+// Looks a model up in the settings: the one resolver of a model's name and of its configured
+// limits.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "messages/result.hpp"
+#include "runtime/config/settings.hpp"
+
+namespace rind::config {
+
+inline constexpr std::string_view embedded_model = "embedded"; // also the name of its provider
+
+struct resolved_model {
+  std::string provider;  // the provider's name
+  std::string name;      // as the provider knows it
+  bool embedded = false; // runs in the process, no network
+  context::model_limits
+      limits; // for resolve_budget; the window is absent where the settings give none
+  std::int64_t window_tokens = 0;
+  std::string window_origin; // "settings" or "default"
+};
+
+/// The model `name`: a model's name (the first provider that has it), "provider/model", or empty
+/// for the default model. "embedded" is always there, unless a provider has a model of that name.
+/// Else a failure, unknown_model, that lists what there is.
+result<resolved_model> find_model(const settings& values, const std::string& name);
+
+/// The names that find_model knows, in the order of the settings, the embedded model last.
+std::vector<std::string> model_names(const settings& values);
+
+} // namespace rind::config

@@ -1,0 +1,110 @@
+// Every setting of a host in one struct, with its defaults. Parsing, origins and validation stand
+// in config/load.hpp; nobody looks at raw settings again after `main`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/context/budget.hpp"
+
+namespace rind::config {
+
+/// One model of a provider. Absent numbers are unknown and fall back as docs/configuration.md says.
+struct model_settings {
+  std::string name;
+  context::model_limits limits;
+};
+
+/// A key that must not be printed. Its text is read only where a request is built.
+class secret {
+public:
+  secret() = default;
+  explicit secret(std::string text) : text_(std::move(text)) {}
+  const std::string& reveal() const { return text_; }
+  bool empty() const { return text_.empty(); }
+
+private:
+  std::string text_;
+};
+
+struct provider_settings {
+  std::string name = "default";
+  std::string base_url;     // "https://host/v1"; empty: the embedded model
+  secret api_key;           // from an environment variable or a file, never from the settings' text
+  std::string api_key_env;  // the variable that holds the key; empty: none is named
+  std::string api_key_file; // or the file that does
+  std::string max_tokens_field =
+      "max_completion_tokens"; // or "max_tokens" for compatible servers that want it
+  std::string proxy;
+  std::string ca_file;
+  std::int64_t connect_timeout_ms = 10'000;
+  std::int64_t first_byte_timeout_ms = 60'000;
+  std::int64_t idle_timeout_ms = 60'000; // without data; keep-alive comments do not count
+  std::int64_t total_timeout_ms = 900'000;
+  std::int64_t requests_in_flight_max = 1'024;
+  std::int64_t request_limit_bytes = context::default_request_limit_bytes;
+  std::vector<model_settings> models;
+};
+
+struct compaction_settings {
+  std::string model; // empty: the session's own
+  bool auto_compact = true;
+  bool overflow_recovery = true;
+  std::int64_t summaries_at_once_max = 8;
+  std::int64_t deadline_ms = 120'000;
+  std::int64_t silence_ms = 30'000;
+};
+
+/// The built-in tools that `session.demo_tools` offers; no command tool may have one of these names
+/// then.
+inline constexpr std::string_view demo_tool_names[]{"calculate", "list_records"};
+
+struct command_tool_settings {
+  std::string name;
+  std::string description;
+  std::string parameters = R"({"type":"object","properties":{}})"; // JSON schema as text
+  std::vector<std::string> command; // program and arguments, no shell
+  std::int64_t deadline_ms = 120'000;
+};
+
+struct session_settings {
+  std::string system_prompt;
+  bool auto_resume = false;
+  bool demo_tools = false;
+  std::int64_t waiting_prompts_max = 16;      // S2
+  std::int64_t queued_inputs_max = 4;         // S3, a queue
+  std::int64_t queued_characters_max = 8'000; // S3, a queue
+  std::int64_t samplings_max = 500;           // S7
+  std::int64_t resumes_max = 3;               // S10
+  std::int64_t idle_passivate_ms = 600'000;
+};
+
+struct server_settings {
+  std::string socket_path;
+  secret token; // the token of a client; empty on a Unix socket; from RIND_TOKEN or as one of the
+                // next two says
+  std::string token_env;
+  std::string token_file;
+  std::int64_t drain_ms = 10'000;
+  std::int64_t connections_max = 4'096;
+  std::int64_t unsent_bytes_max = 1 << 20; // S38
+  std::int64_t unsent_frames_max = 1'000;
+};
+
+struct settings {
+  std::string journal = "sqlite:rind.db"; // or "memory"
+  std::string default_model = "embedded";
+  std::string log_level = "info";
+  std::string log_file;                     // empty: standard error
+  std::vector<provider_settings> providers; // none: the embedded model
+  std::int64_t embedded_window_tokens = 32'000;
+  compaction_settings compaction;
+  session_settings session;
+  server_settings server;
+  std::vector<command_tool_settings> tools;
+};
+
+} // namespace rind::config

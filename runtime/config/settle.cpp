@@ -1,0 +1,255 @@
+// The provider that is given without a file, the default model, and the secrets: what is worked out
+// after the plain settings are read.
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+
+#include "runtime/config/models.hpp"
+#include "runtime/config/reading.hpp"
+
+namespace rind::config {
+
+namespace {
+
+struct given_value {
+  std::string text;
+  std::string origin;
+};
+
+/// The last word on a key among environment and flags.
+std::optional<given_value> given(const sources& from, std::string_view key) {
+  for (auto flag = from.flags.rbegin(); flag != from.flags.rend(); ++flag)
+    if (flag->key == key)
+      return given_value{flag->text, "flag " + flag->flag};
+  const auto variable = from.variables.find(variable_of(key));
+  if (variable == from.variables.end() || variable->second.empty())
+    return std::nullopt;
+  return given_value{variable->second, "env " + variable->first};
+}
+
+std::string provider_key(std::size_t index, std::string_view key) {
+  return full_key(element(providers_table, index), key);
+}
+
+std::string model_key_of(std::size_t provider, std::size_t model, std::string_view key) {
+  return full_key(element(provider_key(provider, models_table), model), key);
+}
+
+/// Makes room for a provider at the front: the keys of the others count one more.
+void shift_provider_keys(reading& out) {
+  const auto prefix = std::string(providers_table) + "[";
+  std::map<std::string, std::string, std::less<>> shifted;
+  for (auto& [key, origin] : out.origins) {
+    if (key.rfind(prefix, 0) != 0) {
+      shifted.emplace(key, std::move(origin));
+      continue;
+    }
+    std::size_t index = 0;
+    const auto read = std::from_chars(key.data() + prefix.size(), key.data() + key.size(), index);
+    shifted.emplace(element(providers_table, index + 1) +
+                        std::string(read.ptr + 1, key.data() + key.size()),
+                    std::move(origin));
+  }
+  out.origins = std::move(shifted);
+}
+
+/// The index of the provider named `default`, which is put in front if there is none.
+std::size_t default_provider_index(reading& out) {
+  auto& providers = out.values.providers;
+  for (std::size_t i = 0; i < providers.size(); ++i)
+    if (providers[i].name == default_provider)
+      return i;
+  shift_provider_keys(out);
+  providers.emplace(providers.begin());
+  return 0;
+}
+
+void add_given_provider(const given_value& url, reading& out) {
+  const auto index = default_provider_index(out);
+  auto& provider = out.values.providers[index];
+  provider.base_url = url.text;
+  out.note(provider_key(index, "base_url"), url.origin, std::nullopt);
+  if (!out.is_set(model_key)) {
+    if (provider.models.empty())
+      out.refuse(provider_key(index, models_table), url.origin,
+                 "a provider was given without a model: set " + flag_of(model_key) + " or " +
+                     variable_of(model_key));
+    return;
+  }
+  const auto& name = out.values.default_model;
+  const auto has = [&](const model_settings& m) { return m.name == name; };
+  if (std::any_of(provider.models.begin(), provider.models.end(), has))
+    return;
+  out.note(model_key_of(index, provider.models.size(), "name"), out.origin_of(model_key),
+           std::nullopt);
+  provider.models.push_back({name, {}});
+}
+
+void choose_default_model(reading& out) {
+  if (out.is_set(model_key))
+    return;
+  for (const auto& provider : out.values.providers) {
+    if (!provider.models.empty()) {
+      out.values.default_model = provider.models.front().name;
+      return;
+    }
+  }
+}
+
+/// Gives the default model the window that the environment or a flag states.
+void set_given_window(const given_value& window, reading& out) {
+  auto& values = out.values;
+  for (std::size_t p = 0; p < values.providers.size(); ++p) {
+    auto& models = values.providers[p].models;
+    for (std::size_t m = 0; m < models.size(); ++m) {
+      const auto& name = models[m].name;
+      if (name != values.default_model &&
+          values.providers[p].name + "/" + name != values.default_model)
+        continue;
+      const auto members = fields_of(models[m]);
+      const auto member = std::find_if(members.begin(), members.end(),
+                                       [](const field& f) { return f.key == context_window_key; });
+      return out.note(model_key_of(p, m, context_window_key), window.origin,
+                      assign_from_text(*member, window.text));
+    }
+  }
+  constexpr std::string_view embedded_key = "embedded_window_tokens";
+  const auto members = fields_of(values);
+  const auto member = std::find_if(members.begin(), members.end(),
+                                   [&](const field& f) { return f.key == embedded_key; });
+  if (values.default_model == embedded_model)
+    out.note(std::string(embedded_key), window.origin, assign_from_text(*member, window.text));
+}
+
+constexpr bool visible(char c) {
+  return c > ' ' && c <= '~';
+}
+
+/// The secret inside of the text, or what is wrong with it. Never repeats the text.
+std::optional<secret> secret_from(std::string text, std::string& why_not) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  text.erase(text.begin(), std::find_if_not(text.begin(), text.end(), blank));
+  text.erase(std::find_if_not(text.rbegin(), text.rend(), blank).base(), text.end());
+  if (text.empty())
+    why_not = "holds no secret, it is empty";
+  else if (!std::all_of(text.begin(), text.end(), visible))
+    why_not = "holds a character that a request header cannot carry";
+  else
+    return secret(std::move(text));
+  return std::nullopt;
+}
+
+/// Where one secret may come from.
+struct secret_place {
+  std::string key;      // of the resolved table
+  std::string env_key;  // the setting that names a variable
+  std::string file_key; // the setting that names a file
+  std::string variable; // the values of these two
+  std::string file;
+  std::vector<std::string_view> fallbacks; // variables that are looked at where nothing is named
+};
+
+class secret_reader {
+public:
+  secret_reader(const sources& from, reading& out) : from_(from), out_(out) {}
+
+  secret read(const secret_place& place) {
+    if (!place.variable.empty() && !place.file.empty()) {
+      out_.refuse(place.file_key, out_.origin_of(place.file_key),
+                  "a secret comes from a variable or from a file, not from both");
+      return {};
+    }
+    if (!place.variable.empty())
+      return from_variable(place);
+    if (!place.file.empty())
+      return from_file(place);
+    for (const auto name : place.fallbacks)
+      if (const auto* text = variable(std::string(name)))
+        return take(place.key, "env " + std::string(name), "env " + std::string(name), *text);
+    return {};
+  }
+
+private:
+  const std::string* variable(const std::string& name) const {
+    const auto found = from_.variables.find(name);
+    return found == from_.variables.end() || found->second.empty() ? nullptr : &found->second;
+  }
+
+  secret from_variable(const secret_place& place) {
+    const auto origin = out_.origin_of(place.env_key);
+    if (const auto* text = variable(place.variable))
+      return take(place.key, "env " + place.variable, origin, *text);
+    out_.refuse(place.env_key, origin, "the variable " + place.variable + " is not set");
+    return {};
+  }
+
+  secret from_file(const secret_place& place) {
+    std::filesystem::path path = place.file;
+    const auto origin = out_.origin_of(place.file_key);
+    if (path.is_relative() && origin.rfind("file ", 0) == 0)
+      path = std::filesystem::path(from_.file).parent_path() / path;
+    std::string why_not;
+    if (auto text = read_bounded_file(path.string(), secret_file_bytes_max, why_not))
+      return take(place.key, "file " + path.string(), origin, *std::move(text));
+    out_.refuse(place.file_key, origin, why_not);
+    return {};
+  }
+
+  secret take(const std::string& key, const std::string& source, const std::string& blamed,
+              std::string text) {
+    std::string why_not;
+    if (auto found = secret_from(std::move(text), why_not)) {
+      out_.origins[key] = source;
+      return *std::move(found);
+    }
+    out_.refuse(key, blamed, source + " " + why_not);
+    return {};
+  }
+
+  const sources& from_;
+  reading& out_;
+};
+
+} // namespace
+
+bool given_without_file(const reading& from, std::size_t provider) {
+  const auto origin = from.origin_of(provider_key(provider, "base_url"));
+  return origin.rfind("env ", 0) == 0 || origin.rfind("flag ", 0) == 0;
+}
+
+void settle_models(const sources& from, reading& out) {
+  for (auto& provider : out.values.providers)
+    while (!provider.base_url.empty() && provider.base_url.back() == '/')
+      provider.base_url.pop_back();
+  if (auto url = given(from, base_url_key)) {
+    while (!url->text.empty() && url->text.back() == '/')
+      url->text.pop_back();
+    add_given_provider(*url, out);
+  }
+  choose_default_model(out);
+  if (const auto window = given(from, context_window_key))
+    set_given_window(*window, out);
+}
+
+void read_secrets(const sources& from, reading& out) {
+  secret_reader secrets(from, out);
+  auto& providers = out.values.providers;
+  for (std::size_t i = 0; i < providers.size(); ++i) {
+    secret_place place{provider_key(i, "api_key"),      provider_key(i, "api_key_env"),
+                       provider_key(i, "api_key_file"), providers[i].api_key_env,
+                       providers[i].api_key_file,       {}};
+    if (given_without_file(out, i))
+      place.fallbacks = {rind_key_variable, openai_key_variable};
+    providers[i].api_key = secrets.read(place);
+  }
+  auto& server = out.values.server;
+  server.token = secrets.read({"server.token",
+                               "server.token_env",
+                               "server.token_file",
+                               server.token_env,
+                               server.token_file,
+                               {token_variable}});
+}
+
+} // namespace rind::config

@@ -1,0 +1,198 @@
+// The rules between settings, over a finished struct, whoever made it.
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/config/fields.hpp"
+#include "runtime/config/load.hpp"
+#include "runtime/config/models.hpp"
+
+namespace rind::config {
+
+namespace {
+
+constexpr std::size_t socket_path_bytes_max = 107; // what sockaddr_un holds, its final zero apart
+constexpr std::size_t tool_name_chars_max = 64;
+constexpr std::size_t command_words_max = 256;
+
+class validator {
+public:
+  explicit validator(const settings& values) : values_(values) {}
+
+  std::vector<problem> run() {
+    check_ranges();
+    check_top();
+    for (std::size_t i = 0; i < values_.providers.size(); ++i)
+      check_provider(values_.providers[i], element(providers_table, i));
+    check_model_names();
+    for (std::size_t i = 0; i < values_.tools.size(); ++i)
+      check_tool(values_.tools[i], element(tools_table, i));
+    return std::move(problems_);
+  }
+
+private:
+  void refuse(std::string key, std::string text) {
+    problems_.push_back({"", std::move(key), std::move(text)});
+  }
+
+  void check_ranges() {
+    for (const auto& s : sections_of(values_))
+      check_fields(s.members, std::string(s.name));
+    for (std::size_t p = 0; p < values_.providers.size(); ++p) {
+      auto& provider = values_.providers[p];
+      const auto key = element(providers_table, p);
+      check_fields(fields_of(provider), key);
+      for (std::size_t m = 0; m < provider.models.size(); ++m)
+        check_fields(fields_of(provider.models[m]), element(full_key(key, models_table), m));
+    }
+    for (std::size_t t = 0; t < values_.tools.size(); ++t)
+      check_fields(fields_of(values_.tools[t]), element(tools_table, t));
+  }
+
+  /// Assigning each value to itself finds those that no source could have given.
+  void check_fields(const fields& members, const std::string& table) {
+    for (const auto& f : members) {
+      std::optional<std::string> why_not;
+      if (const auto* number = std::get_if<std::int64_t*>(&f.target))
+        why_not = assign(f, **number);
+      else if (const auto* maybe = std::get_if<std::optional<std::int64_t>*>(&f.target);
+               maybe != nullptr && **maybe)
+        why_not = assign(f, ***maybe);
+      else if (const auto* text = std::get_if<std::string*>(&f.target))
+        why_not = assign(f, **text);
+      if (why_not)
+        refuse(full_key(table, f.key), *why_not);
+    }
+  }
+
+  void check_top() {
+    constexpr std::string_view sqlite = "sqlite:";
+    const auto& journal = values_.journal;
+    if (journal != "memory" && (journal.rfind(sqlite, 0) != 0 || journal.size() == sqlite.size()))
+      refuse("journal", "must be `memory` or `sqlite:PATH`");
+    check_model("default_model", values_.default_model);
+    if (!values_.compaction.model.empty())
+      check_model("compaction.model", values_.compaction.model);
+    if (values_.server.socket_path.size() > socket_path_bytes_max)
+      refuse("server.socket_path", "is longer than " + std::to_string(socket_path_bytes_max) +
+                                       " bytes, the longest path that a socket can have");
+  }
+
+  void check_model(const char* key, const std::string& name) {
+    if (const auto found = find_model(values_, name); !found)
+      refuse(key, found.error().message + "; the nearest one is `" +
+                      nearest(name, model_names(values_)) + "`");
+  }
+
+  void check_provider(const provider_settings& provider, const std::string& key) {
+    if (provider.name.empty())
+      refuse(full_key(key, "name"), "must not be empty");
+    else if (!provider_names_.insert(provider.name).second)
+      refuse(full_key(key, "name"),
+             "a provider before this one has the name `" + provider.name + "` too");
+    if (const auto why_not = url_problem(provider.base_url); !why_not.empty())
+      refuse(full_key(key, "base_url"), why_not);
+    if (!is_plain(provider.proxy))
+      refuse(full_key(key, "proxy"), "must not hold spaces or control characters");
+    if (provider.models.empty())
+      refuse(full_key(key, models_table), "has no model: add [[providers.models]] with a name");
+  }
+
+  void check_model_names() {
+    for (std::size_t p = 0; p < values_.providers.size(); ++p) {
+      std::set<std::string> names;
+      const auto& models = values_.providers[p].models;
+      for (std::size_t m = 0; m < models.size(); ++m) {
+        const auto key = element(full_key(element(providers_table, p), models_table), m);
+        if (models[m].name.empty())
+          refuse(full_key(key, "name"), "must not be empty");
+        else if (!names.insert(models[m].name).second)
+          refuse(full_key(key, "name"),
+                 "this provider has the model `" + models[m].name + "` twice");
+        const auto& limits = models[m].limits;
+        if (limits.input_cap_tokens && limits.window_tokens &&
+            *limits.input_cap_tokens > *limits.window_tokens)
+          refuse(full_key(key, "input_cap"), "must not be above context_window");
+      }
+    }
+  }
+
+  void check_tool(const command_tool_settings& tool, const std::string& key) {
+    const auto in_name = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             c == '_' || c == '-';
+    };
+    const bool well_formed = !tool.name.empty() && tool.name.size() <= tool_name_chars_max &&
+                             std::all_of(tool.name.begin(), tool.name.end(), in_name);
+    if (!well_formed)
+      refuse(full_key(key, "name"), "must be 1 to " + std::to_string(tool_name_chars_max) +
+                                        " letters, digits, `_` or `-`");
+    else if (!tool_names_.insert(tool.name).second)
+      refuse(full_key(key, "name"), "a tool before this one has the name `" + tool.name + "` too");
+    else if (values_.session.demo_tools && is_demo_tool(tool.name))
+      refuse(full_key(key, "name"),
+             "is the name of a demo tool; rename it or turn session.demo_tools off");
+    if (tool.command.empty() || tool.command.front().empty())
+      refuse(full_key(key, "command"), "must begin with the program to run");
+    else if (tool.command.size() > command_words_max)
+      refuse(full_key(key, "command"),
+             "has more than " + std::to_string(command_words_max) + " words");
+    if (!nlohmann::json::parse(tool.parameters, nullptr, false).is_object())
+      refuse(full_key(key, "parameters"), "must hold a JSON object, the schema of the arguments");
+  }
+
+  static bool is_demo_tool(const std::string& name) {
+    return std::find(std::begin(demo_tool_names), std::end(demo_tool_names), name) !=
+           std::end(demo_tool_names);
+  }
+
+  static bool is_plain(const std::string& text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c != '\x7f'; });
+  }
+
+  /// What is wrong with a base URL; empty if it can be used. Does not repeat it: it might hold a
+  /// password.
+  static std::string url_problem(std::string_view url) {
+    constexpr std::string_view schemes[]{"https://", "http://"};
+    const auto scheme = std::find_if(std::begin(schemes), std::end(schemes),
+                                     [&](auto s) { return url.substr(0, s.size()) == s; });
+    if (scheme == std::end(schemes) || !is_plain(std::string(url)))
+      return "must be a URL that begins with https:// or http://, without spaces";
+    if (url.find_first_of("?#") != std::string_view::npos)
+      return "must not hold `?` or `#`: the path of the request is added to it";
+    const auto rest = url.substr(scheme->size());
+    const auto authority = rest.substr(0, rest.find('/'));
+    if (authority.find('@') != std::string_view::npos)
+      return "must not hold a user name or password; a key goes into api_key_env or api_key_file";
+    const auto host_end = authority.rfind(':') == std::string_view::npos || authority.back() == ']'
+                              ? authority.size()
+                              : authority.rfind(':');
+    if (host_end == 0)
+      return "names no host";
+    return host_end == authority.size() || is_port(authority.substr(host_end + 1))
+               ? ""
+               : "has a port that is no number from 1 to 65535";
+  }
+
+  static bool is_port(std::string_view text) {
+    unsigned port = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), port);
+    return read.ec == std::errc() && read.ptr == text.data() + text.size() && port >= 1 &&
+           port <= 65'535;
+  }
+
+  settings values_; // a copy, for the fields point into what they may write
+  std::vector<problem> problems_;
+  std::set<std::string> provider_names_;
+  std::set<std::string> tool_names_;
+};
+
+} // namespace
+
+std::vector<problem> validate(const settings& values) {
+  return validator(values).run();
+}
+
+} // namespace rind::config
