@@ -1,0 +1,39 @@
+// What every actor of a node may lean on: the environment, the settings, the models and the handles of the actors that live as long as
+// the node. Built once by the system (system.cpp), immutable afterwards, shared.
+#pragma once
+
+#include "actors/actors.hpp"
+#include "runtime/config/settings.hpp"
+#include "runtime/host/environment.hpp"
+
+#include <map>
+
+namespace rind::actors {
+
+/// A model and who serves it.
+struct model_route {
+  context::model_limits limits;
+  std::string window_origin; // "settings" or "default"
+  provider_actor provider;
+  std::int64_t request_limit_bytes = 0;
+};
+
+struct node {
+  std::shared_ptr<host::environment> env;
+  config::settings settings;
+  std::map<std::string, model_route> models;
+  tool_definitions tools; // null: none
+  journal_actor journal;
+  tool_runner_actor tool_runner;
+  compaction_service_actor compaction;
+
+  /// The route of a model, or null.
+  const model_route* find_model(const std::string& name) const {
+    auto i = models.find(name);
+    return i == models.end() ? nullptr : &i->second;
+  }
+};
+
+using node_ptr = std::shared_ptr<const node>;
+
+} // namespace rind::actors

@@ -1,0 +1,247 @@
+// Spawned in the order of who needs whom, stopped in the reverse.
+#include "actors/system.hpp"
+
+#include "actors/compaction_service.hpp"
+#include "actors/connection.hpp"
+#include "actors/directory.hpp"
+#include "actors/journal.hpp"
+#include "actors/provider.hpp"
+#include "actors/tool_runner.hpp"
+#include "runtime/config/models.hpp"
+#include "runtime/journal/memory_store.hpp"
+#include "runtime/journal/sqlite_store.hpp"
+#include "runtime/net/asio_server.hpp"
+#include "runtime/net/stdio_server.hpp"
+#include "runtime/protocol/responses.hpp"
+#include "runtime/provider/chat_codec.hpp"
+#include "runtime/provider/curl_transport.hpp"
+#include "runtime/provider/embedded_model.hpp"
+#include "runtime/provider/http_provider.hpp"
+#include "runtime/tools/command_tool.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+
+namespace rind::actors {
+
+namespace {
+
+/// Beyond the grace of a stop: what cancelling and committing may take before the stop goes on without it.
+constexpr std::int64_t stop_margin_ms = 15'000;
+
+result<std::unique_ptr<rind::journal::store>> open_store(const std::string& where) {
+  if (where == "memory")
+    return std::unique_ptr<rind::journal::store>(std::make_unique<rind::journal::memory_store>());
+  constexpr std::string_view scheme = "sqlite:";
+  if (where.compare(0, scheme.size(), scheme) != 0)
+    return make_failure(error_code::invalid_request, "journal must be `memory` or `sqlite:PATH`, it is `" + where + "`");
+  rind::journal::sqlite_options options;
+  options.path = where.substr(scheme.size());
+  return rind::journal::open_sqlite(options);
+}
+
+} // namespace
+
+struct system::state {
+  caf::actor_system_config config;
+  std::unique_ptr<rind::provider::curl_transport> transport;
+  std::shared_ptr<rind::journal::writer> writer;
+  std::unique_ptr<caf::actor_system> actors;
+  node_ptr node;
+  std::vector<provider_actor> providers;
+  directory_actor directory;
+  std::unique_ptr<net::asio_server> server;
+  std::mutex mutex; // guards stdio
+  std::vector<std::unique_ptr<net::stdio_server>> stdio;
+  std::vector<int> owned_fds; // the host's ends of socket pairs
+  std::atomic<connection_id> next_connection{1};
+  std::atomic<std::size_t> connections{0};
+  bool stopped = false;
+
+  net::connection_events accept(net::connection_ptr wire, client_options options, std::function<void()> on_closed);
+};
+
+net::connection_events system::state::accept(net::connection_ptr wire, client_options options, std::function<void()> on_closed) {
+  connection_options o;
+  o.id = next_connection++;
+  o.default_session = std::move(options.default_session);
+  o.resume_latest = options.resume_latest;
+  o.stop_host_on_shutdown = options.stop_host_on_shutdown;
+  o.token = node->settings.server.token.reveal();
+  ++connections;
+  auto handle = connection_actor{actors->spawn<connection>(node, directory, std::move(wire), std::move(o))};
+  net::connection_events events;
+  events.on_bytes = [handle](std::string bytes) { caf::anon_send(handle, bytes_received{std::move(bytes)}); };
+  events.on_written = [handle](std::size_t bytes) { caf::anon_send(handle, bytes_written{bytes}); };
+  events.on_end = [handle] { caf::anon_send(handle, input_ended{}); };
+  events.on_closed = [this, handle, on_closed = std::move(on_closed)] {
+    --connections;
+    caf::anon_send(handle, connection_closed{});
+    if (on_closed)
+      on_closed();
+  };
+  return events;
+}
+
+system::system(std::unique_ptr<state> s) : state_(std::move(s)) {
+  // nop
+}
+
+result<std::unique_ptr<system>> system::start(config::settings settings, system_parts parts) {
+  auto s = std::make_unique<state>();
+  if (!parts.store) {
+    auto opened = open_store(settings.journal);
+    if (!opened)
+      return opened.error();
+    parts.store = std::move(*opened);
+  }
+  s->writer = std::make_shared<rind::journal::writer>(std::move(parts.store), rind::journal::writer_mode::own_thread);
+  s->transport = std::make_unique<rind::provider::curl_transport>();
+  s->actors = std::make_unique<caf::actor_system>(s->config);
+  auto n = std::make_shared<rind::actors::node>();
+  n->env = parts.environment ? parts.environment : host::make_system_environment();
+  n->journal = s->actors->spawn<rind::actors::journal>(s->writer);
+  auto tools = parts.tools ? parts.tools : std::make_shared<const rind::tools::registry>(rind::tools::make_registry(settings));
+  n->tools = tools->definitions();
+  n->tool_runner = s->actors->spawn<rind::actors::tool_runner>(tools, rind::tools::default_deadline_ms);
+  // One actor a provider; the models point at theirs.
+  std::map<std::string, provider_actor> by_provider;
+  std::map<std::string, std::int64_t> byte_limits;
+  const auto serve = [&](const std::string& name, std::shared_ptr<rind::provider::model_provider> backend, std::int64_t in_flight) {
+    by_provider[name] = s->actors->spawn<rind::actors::provider>(std::move(backend), static_cast<std::size_t>(in_flight));
+    s->providers.push_back(by_provider[name]);
+  };
+  for (const auto& p : settings.providers) {
+    rind::provider::chat_options options;
+    options.max_tokens_field = p.max_tokens_field;
+    byte_limits[p.name] = p.request_limit_bytes;
+    serve(p.name,
+          parts.model ? parts.model
+                      : std::make_shared<rind::provider::http_provider>(p, std::make_shared<rind::provider::chat_codec>(options),
+                                                                        *s->transport),
+          p.requests_in_flight_max);
+  }
+  rind::provider::embedded_options embedded;
+  embedded.window_tokens = settings.embedded_window_tokens;
+  const std::string embedded_name{config::embedded_model};
+  if (!by_provider.count(embedded_name))
+    serve(embedded_name, parts.model ? parts.model : std::make_shared<rind::provider::embedded_model>(embedded),
+          config::provider_settings{}.requests_in_flight_max);
+  for (const auto& name : config::model_names(settings)) {
+    auto found = config::find_model(settings, name);
+    if (!found)
+      return found.error();
+    model_route route;
+    route.limits = found->limits;
+    route.window_origin = found->window_origin;
+    route.provider = by_provider.at(found->provider);
+    route.request_limit_bytes = byte_limits.count(found->provider) ? byte_limits.at(found->provider) : context::default_request_limit_bytes;
+    n->models.emplace(name, std::move(route));
+  }
+  auto dependencies = std::make_shared<compaction_dependencies>();
+  dependencies->env = n->env;
+  dependencies->settings = settings.compaction;
+  dependencies->models = n->models;
+  dependencies->journal = n->journal;
+  n->compaction = s->actors->spawn<compaction_service>(std::move(dependencies));
+  auto default_model = config::find_model(settings, settings.default_model);
+  if (!default_model)
+    return default_model.error();
+  n->settings = std::move(settings);
+  s->node = std::move(n);
+  s->directory = s->actors->spawn<rind::actors::directory>(s->node);
+  net::server_options server;
+  server.connections_max = static_cast<std::size_t>(s->node->settings.server.connections_max);
+  auto full = protocol::error_frame(nullptr, make_failure(error_code::unavailable, "the server has as many clients as it may"));
+  server.full_line = full.head + full.tail;
+  server.on_problem = [](const failure& why) { spdlog::warn("event=listener_problem reason=\"{}\"", why.message); };
+  s->server = std::make_unique<net::asio_server>(std::move(server));
+  return std::unique_ptr<system>(new system(std::move(s)));
+}
+
+system::~system() {
+  stop(0);
+}
+
+result<done> system::listen_unix(const std::string& path) {
+  auto* s = state_.get();
+  return s->server->listen_unix(path, [s](net::connection_ptr wire) -> std::variant<net::connection_events, net::refusal> {
+    return s->accept(std::move(wire), {}, {});
+  });
+}
+
+result<done> system::serve_descriptors(int in_fd, int out_fd, client_options options, std::function<void()> on_closed) {
+  auto server = std::make_unique<net::stdio_server>();
+  auto* s = state_.get();
+  auto opened = server->open(in_fd, out_fd, [s, options, on_closed](net::connection_ptr wire) {
+    return s->accept(std::move(wire), options, on_closed);
+  });
+  if (!opened)
+    return opened.error();
+  std::lock_guard guard{s->mutex};
+  s->stdio.push_back(std::move(server));
+  return done{};
+}
+
+result<net::connection_ptr> system::connect(net::asio_client& client, net::connect_callback on_connect) {
+  int fds[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0)
+    return make_failure(error_code::unavailable, "no socket pair: " + std::string{std::strerror(errno)});
+  if (auto served = serve_descriptors(fds[0], fds[0], {}, {}); !served) {
+    ::close(fds[0]);
+    ::close(fds[1]);
+    return served.error();
+  }
+  {
+    std::lock_guard guard{state_->mutex};
+    state_->owned_fds.push_back(fds[0]);
+  }
+  return client.adopt(fds[1], std::move(on_connect));
+}
+
+std::size_t system::connections() const {
+  return state_->connections;
+}
+
+void system::stop(std::int64_t grace_ms) {
+  auto& s = *state_;
+  if (std::exchange(s.stopped, true))
+    return;
+  s.server->stop_listening();
+  {
+    caf::scoped_actor self{*s.actors};
+    self->request(s.directory, std::chrono::milliseconds(grace_ms + stop_margin_ms), stop_command{grace_ms, cancel_reason::shutdown})
+        .receive([](const done_reply&) {},
+                 [](const caf::error&) { spdlog::error("event=stop_overdue reason=\"some sessions did not come to rest\""); });
+  }
+  s.server->stop();
+  for (auto& io : s.stdio)
+    io->stop();
+  for (int fd : s.owned_fds)
+    ::close(fd);
+  const auto end = [](const auto& handle) { caf::anon_send_exit(handle, caf::exit_reason::user_shutdown); };
+  end(s.directory);
+  end(s.node->compaction);
+  end(s.node->tool_runner);
+  for (const auto& p : s.providers)
+    end(p);
+  s.transport->stop();
+  end(s.node->journal);
+  s.providers.clear();
+  s.directory = directory_actor{};
+  s.node.reset();
+  s.actors.reset(); // waits for every actor
+  s.writer.reset(); // finishes what is queued
+}
+
+} // namespace rind::actors

@@ -1,0 +1,67 @@
+// A whole node in one object: the only wiring. Builds the journal, the providers, the tools and the actors from settings, serves clients,
+// and stops in two steps. The door for programs that embed rind; CAF stays behind it.
+#pragma once
+
+#include "messages/result.hpp"
+#include "runtime/config/settings.hpp"
+#include "runtime/host/environment.hpp"
+#include "runtime/journal/port.hpp"
+#include "runtime/net/asio_client.hpp"
+#include "runtime/net/connection_port.hpp"
+#include "runtime/provider/port.hpp"
+#include "runtime/tools/port.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace rind::actors {
+
+/// What an embedding program may bring along; what is left out follows the settings.
+struct system_parts {
+  std::shared_ptr<host::environment> environment;   // null: the system's clock and chance
+  std::shared_ptr<const tools::registry> tools;      // null: the demo and command tools of the settings
+  std::unique_ptr<journal::store> store;             // null: as settings.journal says
+  std::shared_ptr<provider::model_provider> model;   // null: as settings.providers say; else it serves every model of the settings
+};
+
+/// How a connection greets its client; see connection_options.
+struct client_options {
+  std::string default_session;
+  bool resume_latest = false;
+  bool stop_host_on_shutdown = false;
+};
+
+class system {
+public:
+  /// Builds and starts everything but the listeners. Failures say what is wrong with the settings or the journal.
+  static result<std::unique_ptr<system>> start(config::settings settings, system_parts parts = {});
+  /// Stops with no grace, if stop() was not called.
+  ~system();
+  system(const system&) = delete;
+  system& operator=(const system&) = delete;
+
+  /// Serves clients on a Unix socket, mode 0600.
+  result<done> listen_unix(const std::string& path);
+
+  /// Serves one client over a pair of descriptors; they stay the caller's. `on_closed` is called once, on another thread, when that client
+  /// is gone.
+  result<done> serve_descriptors(int in_fd, int out_fd, client_options options, std::function<void()> on_closed);
+
+  /// A client inside the process, over a socket pair.
+  result<net::connection_ptr> connect(net::asio_client& client, net::connect_callback on_connect);
+
+  /// Two steps: new work is refused with ServerStopping and what runs may end within `grace_ms`; then it is cancelled and committed, the
+  /// clients are closed and the threads joined. Blocks; a second call does nothing.
+  void stop(std::int64_t grace_ms);
+
+  /// Clients that are connected.
+  std::size_t connections() const;
+
+private:
+  struct state;
+  explicit system(std::unique_ptr<state> s);
+  std::unique_ptr<state> state_;
+};
+
+} // namespace rind::actors
