@@ -1,0 +1,12 @@
+// `rind chat` with the host that it talks to: one inside the process, or a running server's socket.
+#pragma once
+
+#include "hosts/chat/chat.hpp"
+#include "runtime/config/settings.hpp"
+
+namespace rind::hosts {
+
+/// Talks over `socket`, or where it is empty with a host started for it. The answer is the exit code.
+int chat_with_host(config::settings settings, const std::string& socket, chat::chat_options options);
+
+} // namespace rind::hosts

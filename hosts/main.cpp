@@ -1,0 +1,148 @@
+// The program `rind`: reads the command line and calls one of the programs. Nothing is decided here.
+#include "hosts/chat/chat.hpp"
+#include "hosts/chat_host.hpp"
+#include "hosts/mock_provider/command.hpp"
+#include "hosts/serve.hpp"
+#include "hosts/sessions.hpp"
+#include "hosts/settings.hpp"
+#include "hosts/signals.hpp"
+#include "messages/version.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <unistd.h>
+
+#include <cstring>
+#include <iostream>
+
+namespace {
+
+using rind::hosts::settings_flags;
+
+/// A flag that sets a setting: its key, and the text that is stored for a flag without a value.
+void add_setting(CLI::App& app, settings_flags& flags, const std::string& flag, const std::string& key, const std::string& help) {
+  app.add_option_function<std::string>(
+      flag, [&flags, flag, key](const std::string& text) { flags.values.push_back({key, text, flag}); }, help);
+}
+
+void add_switch(CLI::App& app, settings_flags& flags, const std::string& flag, const std::string& key, const std::string& help) {
+  app.add_flag_callback(flag, [&flags, flag, key] { flags.values.push_back({key, "true", flag}); }, help);
+}
+
+/// The settings that every program which hosts takes on its command line.
+void add_host_settings(CLI::App& app, settings_flags& flags) {
+  app.add_option("--config", flags.file, "settings file (TOML); see docs/configuration.md");
+  add_setting(app, flags, "--base-url", std::string{rind::config::base_url_key}, "a provider, e.g. http://127.0.0.1:8000/v1");
+  add_setting(app, flags, "--model", std::string{rind::config::model_key}, "the model of new sessions");
+  add_setting(app, flags, "--context-window", std::string{rind::config::context_window_key}, "window of that model, tokens");
+  add_setting(app, flags, "--journal", "journal", "sqlite:PATH or memory");
+  add_setting(app, flags, "--system-prompt", "session.system_prompt", "system prompt of every session");
+  add_setting(app, flags, "--log-level", "log_level", "trace, debug, info, warn, error");
+  add_setting(app, flags, "--log-file", "log_file", "where the log goes instead of standard error");
+  add_switch(app, flags, "--demo-tools", "session.demo_tools", "offer the built-in demo tools");
+  add_switch(app, flags, "--auto-resume", "session.auto_resume", "go on with interrupted turns by itself");
+  app.add_option_function<std::vector<std::string>>(
+         "--set",
+         [&flags](const std::vector<std::string>& pairs) {
+           for (const auto& pair : pairs) {
+             const auto eq = pair.find('=');
+             if (eq == std::string::npos)
+               throw CLI::ValidationError("--set", "`" + pair + "` is not KEY=VALUE");
+             flags.values.push_back({pair.substr(0, eq), pair.substr(eq + 1), "--set " + pair.substr(0, eq)});
+           }
+         },
+         "any other setting, KEY=VALUE; may be repeated")
+      ->expected(1, CLI::detail::expected_max_vector_size);
+}
+
+template <class Run>
+int with_settings(const settings_flags& flags, Run run) {
+  auto settings = rind::hosts::load_settings(flags);
+  return settings ? run(std::move(*settings)) : 1;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  using namespace rind::hosts;
+  ignore_fatal_io_signals();
+  CLI::App app{"rind hosts LLM-agent sessions and keeps each inside its model's context window.", "rind"};
+  app.set_version_flag("--version", RIND_VERSION);
+  app.require_subcommand(1);
+  int code = 0;
+  settings_flags flags;
+
+  auto* serve_app = app.add_subcommand("serve", "host sessions for clients on a Unix socket");
+  add_host_settings(*serve_app, flags);
+  add_setting(*serve_app, flags, "--socket", "server.socket_path", "path of the socket (mode 0600)");
+  serve_app->callback([&] { code = with_settings(flags, [](auto s) { return serve(std::move(s)); }); });
+
+  auto* stdio_app = app.add_subcommand("app-server", "host sessions for one client on standard input and output");
+  add_host_settings(*stdio_app, flags);
+  app_server_options stdio_options;
+  std::string cwd;
+  std::string session_dir;
+  bool over_stdio = false;
+  bool debug = false;
+  stdio_app->add_flag("--stdio", over_stdio, "speak the protocol over standard input and output")->required();
+  stdio_app->add_option("--cwd", cwd, "working directory of the host and its tools");
+  stdio_app->add_option("--session", stdio_options.session, "the session that initialize answers");
+  stdio_app->add_flag("-c,--resume-latest", stdio_options.resume_latest, "initialize answers the newest session");
+  stdio_app->add_option("--session-dir", session_dir, "folder of the journal (rind.db)");
+  stdio_app->add_flag("--debug", debug, "log more");
+  stdio_app->callback([&] {
+    if (!cwd.empty() && ::chdir(cwd.c_str()) != 0) {
+      std::cerr << "rind: error: --cwd " << cwd << ": " << std::strerror(errno) << "\n";
+      code = 1;
+      return;
+    }
+    if (!session_dir.empty())
+      flags.values.push_back({"journal", "sqlite:" + session_dir + "/rind.db", "--session-dir"});
+    if (debug)
+      flags.values.push_back({"log_level", "debug", "--debug"});
+    code = with_settings(flags, [&](auto s) { return app_server(std::move(s), stdio_options); });
+  });
+
+  auto* chat_app = app.add_subcommand("chat", "talk with a session in the terminal");
+  add_host_settings(*chat_app, flags);
+  chat::chat_options chat_options;
+  std::string chat_socket;
+  chat_app->add_option("--socket", chat_socket, "a running `rind serve`; without it a host is started inside");
+  chat_app->add_option("--session", chat_options.session_id, "the session to go on with");
+  chat_app->callback([&] { code = with_settings(flags, [&](auto s) { return chat_with_host(std::move(s), chat_socket, chat_options); }); });
+
+  auto* sessions_app = app.add_subcommand("sessions", "look into a journal");
+  sessions_app->require_subcommand(1);
+  add_host_settings(*sessions_app, flags);
+  auto* list_app = sessions_app->add_subcommand("list", "all sessions, newest first");
+  list_app->callback([&] { code = with_settings(flags, [](auto s) { return list_sessions(s); }); });
+  std::string session_id;
+  auto* show_app = sessions_app->add_subcommand("show", "one session as text");
+  show_app->add_option("session", session_id)->required();
+  show_app->callback([&] { code = with_settings(flags, [&](auto s) { return show_session(s, session_id); }); });
+  auto* export_app = sessions_app->add_subcommand("export", "one session's journal as JSON lines");
+  export_app->add_option("session", session_id)->required();
+  export_app->callback([&] { code = with_settings(flags, [&](auto s) { return export_session(s, session_id); }); });
+
+  auto* config_app = app.add_subcommand("config", "settings");
+  config_app->require_subcommand(1);
+  auto* check_app = config_app->add_subcommand("check", "print the resolved settings and where each comes from");
+  add_host_settings(*check_app, flags);
+  bool as_json = false;
+  check_app->add_flag("--json", as_json);
+  check_app->callback([&] { code = check_settings(flags, as_json); });
+
+  auto* mock_app = app.add_subcommand("mock-provider", "a scripted model behind HTTP, for tests and demos");
+  mock_provider::mock_provider_options mock;
+  mock_app->add_option("--host", mock.host);
+  mock_app->add_option("--port", mock.port, "0: any free one");
+  mock_app->add_option("--script", mock.script_file, "JSON lines; see docs/mock-provider.md");
+  mock_app->add_option("--tls-certificate", mock.tls_certificate_file);
+  mock_app->add_option("--tls-key", mock.tls_key_file);
+  mock_app->add_option("--window", mock.window_tokens, "refuse prompts that do not fit, tokens");
+  mock_app->add_option("--reject-above", mock.reject_above_tokens, "refuse prompts above it, tokens");
+  mock_app->callback([&] { code = mock_provider::run_mock_provider(mock); });
+
+  CLI11_PARSE(app, argc, argv);
+  return code;
+}

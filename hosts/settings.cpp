@@ -1,0 +1,65 @@
+// Problems first, then the program.
+#include "hosts/settings.hpp"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdio>
+#include <iostream>
+
+namespace rind::hosts {
+
+namespace {
+
+config::loaded load(const settings_flags& flags) {
+  config::sources from;
+  from.variables = config::read_environment();
+  from.file = config::find_settings_file(flags.file, from.variables);
+  from.flags = flags.values;
+  return config::load(from);
+}
+
+void print(const char* kind, const std::vector<config::problem>& problems) {
+  for (const auto& p : problems)
+    std::cerr << "rind: " << kind << ": " << config::to_string(p) << "\n";
+}
+
+} // namespace
+
+std::optional<config::settings> load_settings(const settings_flags& flags) {
+  auto loaded = load(flags);
+  print("warning", loaded.warnings);
+  print("error", loaded.problems);
+  if (!loaded.problems.empty())
+    return std::nullopt;
+  return std::move(loaded.values);
+}
+
+int check_settings(const settings_flags& flags, bool json) {
+  const auto loaded = load(flags);
+  std::cout << (json ? config::to_json_text(loaded.lines) : config::to_text(loaded.lines)) << std::flush;
+  print("warning", loaded.warnings);
+  print("error", loaded.problems);
+  return loaded.problems.empty() ? 0 : 1;
+}
+
+void start_logging(const config::settings& settings) {
+  std::shared_ptr<spdlog::logger> logger;
+  if (settings.log_file.empty()) {
+    logger = std::make_shared<spdlog::logger>("rind", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  } else {
+    try {
+      logger = std::make_shared<spdlog::logger>("rind", std::make_shared<spdlog::sinks::basic_file_sink_mt>(settings.log_file));
+    } catch (const spdlog::spdlog_ex& e) {
+      std::cerr << "rind: warning: the log goes to standard error: " << e.what() << "\n";
+      logger = std::make_shared<spdlog::logger>("rind", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    }
+  }
+  logger->set_level(spdlog::level::from_str(settings.log_level));
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+  logger->flush_on(spdlog::level::warn);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+} // namespace rind::hosts
