@@ -1,0 +1,323 @@
+// The classifier against recorded failures of many servers (tests/data/provider_errors.jsonl), and
+// the rules that no recording shows.
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/provider/phrase.hpp"
+#include "runtime/provider/retry_hint.hpp"
+#include "tests/unit/provider/answer_kit.hpp"
+
+namespace rind::provider {
+namespace {
+
+using nlohmann::json;
+
+struct verdict {
+  std::string error_class;
+  provider_error error;
+};
+
+sent_facts facts_of(const json& c) {
+  sent_facts sent;
+  sent.provider = c["server"];
+  if (const auto found = c.find("sent"); found != c.end()) {
+    sent.window_tokens = found->value("window", std::int64_t{0});
+    sent.estimated_tokens = found->value("estimate", std::int64_t{0});
+    sent.output_limit_tokens = found->value("output", std::int64_t{0});
+  }
+  return sent;
+}
+
+/// A case read as the HTTP provider reads it, in one piece or split at `at`.
+verdict judge(const json& c, std::size_t at) {
+  testing::response r;
+  r.status = c["status"];
+  r.headers.clear();
+  if (const auto found = c.find("headers"); found != c.end())
+    for (const auto& [name, value] : found->items())
+      r.headers.push_back({name, value});
+  r.sent = facts_of(c);
+  const std::string body = c["body"];
+  const std::string_view all{body};
+  const auto result =
+      testing::read_pieces({all.substr(0, at), all.substr(std::min(at, all.size()))}, r);
+  if (!result.is_answer())
+    return {to_string(result.error().error_class), result.error()};
+  if (const auto overflow = silent_overflow(result.answer(), r.sent))
+    return {to_string(overflow->error_class), *overflow};
+  provider_error none;
+  none.error_class =
+      provider_error_class::content_filter; // an answer that is cut: nobody sends it again
+  const auto finish = result.answer().finish;
+  return {finish == finish_reason::content_filter ? "content_filter"
+          : finish == finish_reason::length       ? "output_limit"
+                                                  : "answer",
+          none};
+}
+
+std::optional<std::int64_t> number(const json& expect, const char* key) {
+  return expect.contains(key) ? std::optional{expect[key].get<std::int64_t>()} : std::nullopt;
+}
+
+std::vector<json> recorded() {
+  std::ifstream file{std::string{RIND_TEST_DATA} + "/provider_errors.jsonl"};
+  std::vector<json> cases;
+  for (std::string line; std::getline(file, line);) {
+    auto c = json::parse(line);
+    if (c["format"] == "chat")
+      cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+TEST(classifier, S30_every_recorded_failure_has_its_class_and_numbers) {
+  const auto cases = recorded();
+  ASSERT_GE(cases.size(), 127u);
+  for (const auto& c : cases) {
+    const auto v = judge(c, 0);
+    const auto& expect = c["expect"];
+    EXPECT_EQ(v.error_class, expect["class"].get<std::string>()) << c["case"];
+    EXPECT_EQ(v.error.limit_tokens, number(expect, "limit")) << c["case"];
+    EXPECT_EQ(v.error.requested_tokens, number(expect, "requested")) << c["case"];
+    EXPECT_EQ(v.error.shrink_output_first, expect.value("lower_output", false)) << c["case"];
+    EXPECT_EQ(may_retry_same(v.error), expect["same_again"].get<bool>()) << c["case"];
+    ASSERT_EQ(v.error.retry_after_s.has_value(), expect.contains("wait_s")) << c["case"];
+    if (v.error.retry_after_s) {
+      EXPECT_NEAR(*v.error.retry_after_s, expect["wait_s"].get<double>(), 1e-9) << c["case"];
+    }
+  }
+}
+
+TEST(classifier, every_split_of_every_recorded_failure_is_judged_the_same) {
+  for (const auto& c : recorded()) {
+    const auto whole = judge(c, 0);
+    for (std::size_t at = 1; at < c["body"].get_ref<const std::string&>().size(); ++at) {
+      const auto v = judge(c, at);
+      ASSERT_EQ(v.error_class, whole.error_class) << c["case"] << " split at " << at;
+      ASSERT_EQ(v.error.message, whole.error.message) << c["case"] << " split at " << at;
+      ASSERT_EQ(v.error.limit_tokens, whole.error.limit_tokens) << c["case"] << " split at " << at;
+    }
+  }
+}
+
+provider_error classified(int status, const std::string& message, sent_facts sent = {}) {
+  return classify_error({status, {}}, json{{"error", {{"message", message}}}}.dump(), sent);
+}
+
+TEST(classifier, unseen_wordings_of_the_same_kinds_are_caught) {
+  using enum provider_error_class;
+  struct row {
+    int status;
+    const char* message;
+    provider_error_class expected;
+    std::optional<std::int64_t> limit;
+    std::optional<std::int64_t> requested;
+  };
+  for (const auto& r : std::vector<row>{
+           {400,
+            "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease "
+            "input length",
+            context_length, 200000, 209573},
+           {400,
+            "The input (5,000 tokens) is longer than the model's context length (4,096 tokens).",
+            context_length, 4096, 5000},
+           {400, "Prompt 40000 > 32768 maximum context length", context_length, 32768, 40000},
+           {500,
+            "the request exceeds the available context size, try increasing it",
+            context_length,
+            {},
+            {}},
+           {400, "Your conversation is too long for this model.", context_length, {}, {}},
+           {413,
+            "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested "
+            "9000, please reduce your message size",
+            rate_limit,
+            {},
+            {}},
+           {400, "prompt is too long for your rate limit tier", rate_limit, {}, {}},
+           {400, "This context window needs a plan upgrade: insufficient credits", quota, {}, {}},
+           {400,
+            "Requested output exceeds the output token limit of this model",
+            invalid_request,
+            {},
+            {}},
+           {413, "Payload Too Large: 41943040 bytes", request_too_large, {}, {}},
+           {400,
+            "1 validation error: {'type': 'string_type', 'msg': 'Input should be a string', "
+            "'input': 'prompt is too long: 9 tokens > 5 maximum'}",
+            unrecognised,
+            {},
+            {}},
+           {400, "I have never heard of this", unrecognised, {}, {}},
+           {422, "I have never heard of this", invalid_request, {}, {}},
+           {418, "teapot", invalid_request, {}, {}},
+           {502, "bad gateway", server_error, {}, {}},
+           {503, "Loading model", overloaded, {}, {}},
+       }) {
+    const auto e = classified(r.status, r.message);
+    EXPECT_EQ(e.error_class, r.expected) << r.message << " -> " << to_string(e.error_class);
+    EXPECT_EQ(e.limit_tokens, r.limit) << r.message;
+    EXPECT_EQ(e.requested_tokens, r.requested) << r.message;
+    EXPECT_EQ(e.message, r.message);
+  }
+}
+
+TEST(classifier, S33a_no_words_turn_a_rate_a_quota_or_a_key_into_an_overflow) {
+  for (const auto* words :
+       {"maximum context length is 10 tokens", "prompt is too long: 20 tokens > 10 maximum",
+        "context window exceeds limit"}) {
+    EXPECT_EQ(classified(429, words).error_class, provider_error_class::rate_limit);
+    EXPECT_EQ(classified(402, words).error_class, provider_error_class::quota);
+    EXPECT_EQ(classified(401, words).error_class, provider_error_class::auth);
+  }
+}
+
+TEST(classifier, S16_only_a_stated_number_is_a_limit) {
+  for (const auto* words :
+       {"prompt too long; exceeded max context length by 123 tokens",
+        "context window exceeds limit (2013)", "Rate limit: context window 30000 tokens per minute",
+        "prompt is too long: 900 characters"})
+    EXPECT_EQ(classified(400, words).limit_tokens, std::nullopt) << words;
+}
+
+TEST(classifier, an_empty_400_is_an_overflow_only_where_it_is_known_and_the_window_is_nearly_full) {
+  const response_head head{400, {}};
+  EXPECT_EQ(
+      classify_error(head, "", {"https://api.cerebras.ai/v1", 120'000, 131'072, 0}).error_class,
+      provider_error_class::context_length);
+  EXPECT_EQ(classify_error(head, "", {"https://api.cerebras.ai/v1", 2'000, 131'072, 0}).error_class,
+            provider_error_class::unrecognised);
+  EXPECT_EQ(classify_error(head, "", {"https://other/v1", 120'000, 131'072, 0}).error_class,
+            provider_error_class::unrecognised);
+}
+
+TEST(classifier, unwraps_fields_of_their_own) {
+  const auto e = classify_error(
+      {400, {}},
+      R"({"error":{"code":400,"message":"too big","type":"exceed_context_size_error","n_prompt_tokens":4143,"n_ctx":4096}})",
+      {});
+  EXPECT_EQ(e.error_class, provider_error_class::context_length);
+  EXPECT_EQ(e.limit_tokens, 4096);
+  EXPECT_EQ(e.requested_tokens, 4143);
+}
+
+TEST(classifier, reads_quotas_a_minute_and_a_day_apart) {
+  const std::string words =
+      "You exceeded your current quota, please check your plan and billing details.";
+  const auto body = [&](const char* id) {
+    return json{{"error",
+                 {{"code", 429},
+                  {"message", words},
+                  {"details", json::array({{{"violations", json::array({{{"quotaId", id}}})}},
+                                           {{"retryDelay", "47s"}}})}}}}
+        .dump();
+  };
+  const auto minute = classify_error({429, {}}, body("InputTokensPerModelPerMinute-FreeTier"), {});
+  EXPECT_EQ(minute.error_class, provider_error_class::rate_limit);
+  EXPECT_EQ(minute.retry_after_s, 47.0);
+  EXPECT_EQ(classify_error({429, {}}, body("RequestsPerDayPerModel"), {}).error_class,
+            provider_error_class::quota);
+}
+
+TEST(classifier, S32_reads_retry_after_in_all_its_forms) {
+  struct row {
+    std::vector<http_header> headers;
+    const char* message;
+    std::optional<double> expected;
+  };
+  for (const auto& r :
+       std::vector<row>{{{{"retry-after-ms", "644"}, {"retry-after", "1"}}, "slow", 0.644},
+                        {{{"retry-after", "1.5"}}, "slow", 1.5},
+                        {{{"retry-after", "Wed, 21 Oct 2015 07:28:10 GMT"},
+                          {"date", "Wed, 21 Oct 2015 07:28:00 GMT"}},
+                         "slow",
+                         10.0},
+                        {{{"retry-after", "Wed, 21 Oct 2015 07:28:10 GMT"}}, "slow", {}},
+                        {{{"retry-after", "soon"}}, "Please try again in 6m0s.", 360.0},
+                        {{}, "Please retry after 86400 seconds.", 86'400.0},
+                        {{}, "Please retry in 900.2ms", 0.9002},
+                        {{}, "Please try again in a moment", {}}}) {
+    const auto e =
+        classify_error({429, r.headers}, json{{"error", {{"message", r.message}}}}.dump(), {});
+    ASSERT_EQ(e.retry_after_s.has_value(), r.expected.has_value()) << r.message;
+    if (r.expected) {
+      EXPECT_NEAR(*e.retry_after_s, *r.expected, 1e-9) << r.message;
+    }
+  }
+  EXPECT_EQ(classify_error({500, {{"x-should-retry", "false"}}}, "", {}).retry_same, false);
+}
+
+TEST(classifier, hostile_bodies_are_bounded) {
+  std::string nested = R"("x")";
+  for (int i = 0; i < 60; ++i)
+    nested = json(R"({"error":)" + nested + "}").dump().substr(0, 100'000);
+  std::string wide = R"({"error":[)";
+  for (int i = 0; i < 20'000; ++i)
+    wide += R"({"message":"m)" + std::to_string(i) + R"("},)";
+  wide.back() = ']';
+  wide += '}';
+  for (const auto& body : {nested, wide, std::string(200'000, '['), std::string(200'000, '{'),
+                           std::string(100'000, '\xFF'),
+                           R"({"error":{"message":")" + std::string(100'000, '~') + "\"}}"}) {
+    const auto e = classify_error({500, {}}, body, {});
+    EXPECT_EQ(e.error_class, provider_error_class::server_error);
+    EXPECT_LE(e.message.size(), provider_words_bytes_max + 3);
+  }
+}
+
+TEST(phrase, matches_numbers_and_gaps) {
+  stated_numbers n;
+  EXPECT_TRUE(match_phrase("limit {limit}, used~{requested} tokens",
+                           "the limit 1,048,576, used now 2_000_000 tokens", n));
+  EXPECT_EQ(n.limit, 1'048'576);
+  EXPECT_EQ(n.requested, 2'000'000);
+  stated_numbers none;
+  EXPECT_FALSE(match_phrase("limit {limit}", "limit 12345678901234567890", none));
+  EXPECT_FALSE(match_phrase("a~b", "a" + std::string(phrase_gap_bytes_max + 1, '.') + "b", none));
+  EXPECT_TRUE(match_phrase("{requested} > {limit}", "x 7 9 > 5", none));
+  EXPECT_EQ(none.requested, 9);
+}
+
+TEST(phrase, normalises_space_case_links_and_echoes) {
+  EXPECT_EQ(normalised("Busy,  TRY\nagain. See https://x.example/rate-limit now"),
+            "busy, try again. see now");
+  EXPECT_EQ(normalised("bad: {'input': 'prompt is too long'}"), "bad: {");
+}
+
+TEST(silent_overflow, S34_an_answer_can_carry_an_overflow) {
+  struct row {
+    const char* name;
+    finish_reason finish;
+    const char* text;
+    std::optional<std::int64_t> input;
+    std::optional<std::int64_t> output;
+    std::int64_t estimate;
+    bool expected;
+  };
+  constexpr std::int64_t window = 100'000;
+  using enum finish_reason;
+  for (const auto& r :
+       std::vector<row>{{"normal", stop, "a", 50'000, 10, 50'000, false},
+                        {"above the window", stop, "a", 100'001, 10, 90'000, true},
+                        {"half of the window, more was sent", stop, "a", 50'002, 10, 150'000, true},
+                        {"far below, but not half", stop, "a", 20'000, 10, 90'000, false},
+                        {"half, and as sent", stop, "a", 50'002, 10, 60'000, false},
+                        {"window exceeded", window_exceeded, "a", 50'000, 10, 50'000, true},
+                        {"cut at the window", length, "a", 90'000, 9'000, 90'000, true},
+                        {"cut at the window, no usage", length, "a", {}, {}, 99'500, true},
+                        {"cut below the window", length, "a", 50'000, 16'000, 50'000, false},
+                        {"empty near the window", stop, " \n", {}, {}, 95'000, true},
+                        {"empty, far from the window", stop, "", 50'000, 0, 50'000, false}}) {
+    message m;
+    m.role = message_role::assistant;
+    m.content = r.text;
+    sampling_answer answer{
+        std::make_shared<const message>(m), {r.input, r.output, {}, {}}, r.finish, "x"};
+    EXPECT_EQ(silent_overflow(answer, {"", r.estimate, window, 16'384}).has_value(), r.expected)
+        << r.name;
+  }
+}
+
+} // namespace
+} // namespace rind::provider
