@@ -1,13 +1,8 @@
 // Spawned in the order of who needs whom, stopped in the reverse.
 #include "actors/system.hpp"
 
-#include "actors/compaction_service.hpp"
 #include "actors/connection.hpp"
-#include "actors/directory.hpp"
-#include "actors/journal.hpp"
-#include "actors/provider.hpp"
-#include "actors/tool_runner.hpp"
-#include "runtime/config/models.hpp"
+#include "actors/wiring.hpp"
 #include "runtime/journal/memory_store.hpp"
 #include "runtime/journal/sqlite_store.hpp"
 #include "runtime/net/asio_server.hpp"
@@ -57,9 +52,7 @@ struct system::state {
   std::unique_ptr<rind::provider::curl_transport> transport;
   std::shared_ptr<rind::journal::writer> writer;
   std::unique_ptr<caf::actor_system> actors;
-  node_ptr node;
-  std::vector<provider_actor> providers;
-  directory_actor directory;
+  wired_node wired;
   std::unique_ptr<net::asio_server> server;
   std::mutex mutex; // guards stdio
   std::vector<std::unique_ptr<net::stdio_server>> stdio;
@@ -77,9 +70,9 @@ net::connection_events system::state::accept(net::connection_ptr wire, client_op
   o.default_session = std::move(options.default_session);
   o.resume_latest = options.resume_latest;
   o.stop_host_on_shutdown = options.stop_host_on_shutdown;
-  o.token = node->settings.server.token.reveal();
+  o.token = wired.node->settings.server.token.reveal();
   ++connections;
-  auto handle = connection_actor{actors->spawn<connection>(node, directory, std::move(wire), std::move(o))};
+  auto handle = connection_actor{actors->spawn<connection>(wired.node, wired.directory, std::move(wire), std::move(o))};
   net::connection_events events;
   events.on_bytes = [handle](std::string bytes) { caf::anon_send(handle, bytes_received{std::move(bytes)}); };
   events.on_written = [handle](std::size_t bytes) { caf::anon_send(handle, bytes_written{bytes}); };
@@ -108,60 +101,25 @@ result<std::unique_ptr<system>> system::start(config::settings settings, system_
   s->writer = std::make_shared<rind::journal::writer>(std::move(parts.store), rind::journal::writer_mode::own_thread);
   s->transport = std::make_unique<rind::provider::curl_transport>();
   s->actors = std::make_unique<caf::actor_system>(s->config);
-  auto n = std::make_shared<rind::actors::node>();
-  n->env = parts.environment ? parts.environment : host::make_system_environment();
-  n->journal = s->actors->spawn<rind::actors::journal>(s->writer);
-  auto tools = parts.tools ? parts.tools : std::make_shared<const rind::tools::registry>(rind::tools::make_registry(settings));
-  n->tools = tools->definitions();
-  n->tool_runner = s->actors->spawn<rind::actors::tool_runner>(tools, rind::tools::default_deadline_ms);
-  // One actor a provider; the models point at theirs.
-  std::map<std::string, provider_actor> by_provider;
-  std::map<std::string, std::int64_t> byte_limits;
-  const auto serve = [&](const std::string& name, std::shared_ptr<rind::provider::model_provider> backend, std::int64_t in_flight) {
-    by_provider[name] = s->actors->spawn<rind::actors::provider>(std::move(backend), static_cast<std::size_t>(in_flight));
-    s->providers.push_back(by_provider[name]);
-  };
-  for (const auto& p : settings.providers) {
+  wiring_parts wiring;
+  wiring.env = parts.environment ? parts.environment : host::make_system_environment();
+  wiring.writer = s->writer;
+  wiring.tools = parts.tools ? parts.tools : std::make_shared<const rind::tools::registry>(rind::tools::make_registry(settings));
+  wiring.make_provider = [&](const config::provider_settings* p) -> std::shared_ptr<rind::provider::model_provider> {
+    if (parts.model)
+      return parts.model;
+    if (!p)
+      return std::make_shared<rind::provider::embedded_model>(rind::provider::embedded_options{settings.embedded_window_tokens});
     rind::provider::chat_options options;
-    options.max_tokens_field = p.max_tokens_field;
-    byte_limits[p.name] = p.request_limit_bytes;
-    serve(p.name,
-          parts.model ? parts.model
-                      : std::make_shared<rind::provider::http_provider>(p, std::make_shared<rind::provider::chat_codec>(options),
-                                                                        *s->transport),
-          p.requests_in_flight_max);
-  }
-  rind::provider::embedded_options embedded;
-  embedded.window_tokens = settings.embedded_window_tokens;
-  const std::string embedded_name{config::embedded_model};
-  if (!by_provider.count(embedded_name))
-    serve(embedded_name, parts.model ? parts.model : std::make_shared<rind::provider::embedded_model>(embedded),
-          config::provider_settings{}.requests_in_flight_max);
-  for (const auto& name : config::model_names(settings)) {
-    auto found = config::find_model(settings, name);
-    if (!found)
-      return found.error();
-    model_route route;
-    route.limits = found->limits;
-    route.window_origin = found->window_origin;
-    route.provider = by_provider.at(found->provider);
-    route.request_limit_bytes = byte_limits.count(found->provider) ? byte_limits.at(found->provider) : context::default_request_limit_bytes;
-    n->models.emplace(name, std::move(route));
-  }
-  auto dependencies = std::make_shared<compaction_dependencies>();
-  dependencies->env = n->env;
-  dependencies->settings = settings.compaction;
-  dependencies->models = n->models;
-  dependencies->journal = n->journal;
-  n->compaction = s->actors->spawn<compaction_service>(std::move(dependencies));
-  auto default_model = config::find_model(settings, settings.default_model);
-  if (!default_model)
-    return default_model.error();
-  n->settings = std::move(settings);
-  s->node = std::move(n);
-  s->directory = s->actors->spawn<rind::actors::directory>(s->node);
+    options.max_tokens_field = p->max_tokens_field;
+    return std::make_shared<rind::provider::http_provider>(*p, std::make_shared<rind::provider::chat_codec>(options), *s->transport);
+  };
+  auto wired = wire_node(*s->actors, settings, wiring);
+  if (!wired)
+    return wired.error();
+  s->wired = std::move(*wired);
   net::server_options server;
-  server.connections_max = static_cast<std::size_t>(s->node->settings.server.connections_max);
+  server.connections_max = static_cast<std::size_t>(s->wired.node->settings.server.connections_max);
   auto full = protocol::error_frame(nullptr, make_failure(error_code::unavailable, "the server has as many clients as it may"));
   server.full_line = full.head + full.tail;
   server.on_problem = [](const failure& why) { spdlog::warn("event=listener_problem reason=\"{}\"", why.message); };
@@ -220,7 +178,7 @@ void system::stop(std::int64_t grace_ms) {
   s.server->stop_listening();
   {
     caf::scoped_actor self{*s.actors};
-    self->request(s.directory, std::chrono::milliseconds(grace_ms + stop_margin_ms), stop_command{grace_ms, cancel_reason::shutdown})
+    self->request(s.wired.directory, std::chrono::milliseconds(grace_ms + stop_margin_ms), stop_command{grace_ms, cancel_reason::shutdown})
         .receive([](const done_reply&) {},
                  [](const caf::error&) { spdlog::error("event=stop_overdue reason=\"some sessions did not come to rest\""); });
   }
@@ -229,17 +187,8 @@ void system::stop(std::int64_t grace_ms) {
     io->stop();
   for (int fd : s.owned_fds)
     ::close(fd);
-  const auto end = [](const auto& handle) { caf::anon_send_exit(handle, caf::exit_reason::user_shutdown); };
-  end(s.directory);
-  end(s.node->compaction);
-  end(s.node->tool_runner);
-  for (const auto& p : s.providers)
-    end(p);
   s.transport->stop();
-  end(s.node->journal);
-  s.providers.clear();
-  s.directory = directory_actor{};
-  s.node.reset();
+  stop_actors(s.wired);
   s.actors.reset(); // waits for every actor
   s.writer.reset(); // finishes what is queued
 }
