@@ -37,7 +37,7 @@ bench:
 	scripts/install-deps bench
 	cmake --preset release -DRIND_BENCH=ON
 	cmake --build --preset release -j $(JOBS) --target rind_bench
-	build/release/bench/rind_bench
+	build/release/bench/rind_bench --results=build/bench/results.json
 
 format:
 	scripts/install-deps format

@@ -58,7 +58,6 @@ void compaction_service::on_cancel(const cancel_compaction& c) {
   if (i == jobs_.end() || i->second.committing)
     return; // over, or the append decides
   auto& j = i->second;
-  j.cancelled = true;
   give_up_summary(j);
   const auto before = j.summary ? j.summary->tokens_before : 0;
   deliver(c.compaction_id, compaction::rejected(outcome_kind::cancelled, before));
@@ -211,9 +210,7 @@ journal::append_request compaction_service::append_of(const job& j, entry_body b
 
 void compaction_service::commit(const std::string& id, compaction::boundary_draft draft) {
   auto& j = jobs_.at(id);
-  // The second check of S22: a cancel that came while the summary was made. From here on the append decides.
-  if (j.cancelled)
-    return finish(id, compaction::rejected(outcome_kind::cancelled, draft.record.tokens_before, draft.record.usage));
+  // A cancel before this has ended the job, so that no summary could come to it (S22); from here on the append decides.
   j.committing = true;
   auto record = std::make_shared<const compaction_record>(std::move(draft.record));
   auto a = append_of(j, entries::boundary{record});

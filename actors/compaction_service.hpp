@@ -39,7 +39,6 @@ private:
     std::optional<compaction::summary_plan> summary;
     promise reply;
     bool has_place = false;
-    bool cancelled = false;
     bool committing = false;
     std::string sampling_id; // of the summary request that is out; empty: none
     std::int64_t serial = 0; // of the timers that still count

@@ -100,8 +100,7 @@ void connection::on_event(const session_event_message& m) {
     return;
   if (!queue_.push(m.update)) {
     spdlog::warn("event=slow_consumer connection={} session={}", options_.id, id);
-    queue_.push(protocol::error_frame(nullptr, make_failure(error_code::slow_consumer, "the client reads too slowly and was disconnected")));
-    return leave();
+    return give_up();
   }
   flush();
 }
@@ -131,8 +130,17 @@ void connection::answer(serial s, protocol::response_text frame) {
   leave_if_done();
 }
 
+// What waits is dropped: a client that does not read is told once more, and waited for no longer than the wire does.
+void connection::give_up() {
+  closing_ = true;
+  given_up_ = true;
+  const auto frame = protocol::error_frame(nullptr, make_failure(error_code::slow_consumer, "the client reads too slowly and is disconnected"));
+  wire_->send(frame.head + frame.tail);
+  wire_->close_after_writes();
+}
+
 void connection::flush() {
-  if (gone_ || in_write_bytes_ > 0)
+  if (given_up_ || gone_ || in_write_bytes_ > 0)
     return;
   std::string bytes;
   while (bytes.size() < write_bytes_max) {

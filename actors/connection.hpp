@@ -43,7 +43,7 @@ public:
 
 private:
   using request_id = nlohmann::json;
-  /// Answers a request once; later calls do nothing.
+  /// A request without an answer yet. Answering takes it out, so that a second answer finds nothing.
   struct open_request {
     request_id id;
     std::string session_id; // that is asked; empty: none
@@ -62,6 +62,7 @@ private:
   void take_line(const std::string& line);
   void push(protocol::response_text frame);
   void flush();
+  void give_up();
   void leave();
 
   // -- requests --
@@ -108,7 +109,7 @@ private:
   void call(serial s, const protocol::calls::context_inspect& c);
   void call(serial s, const protocol::calls::background_list& c);
   void call(serial s, const protocol::calls::goal_get& c);
-  void create_session(serial s, std::string session_id, std::string model, std::string system_prompt, bool initialize);
+  void create_session(serial s, const protocol::calls::session_new& c, bool initialize);
   void set_model(serial s, const std::string& session_id, const std::string& model, std::function<void()> then);
   void fill_states(serial s, std::shared_ptr<std::vector<protocol::listed_session>> rows, std::string next, std::size_t from);
   void command_compact(serial s, const std::string& session_id, const std::string& focus);
@@ -125,6 +126,7 @@ private:
   protocol::outgoing_queue queue_;
   std::size_t unread_bytes_ = 0;  // received, and not yet told to the wire as consumed
   std::size_t in_write_bytes_ = 0; // handed to the system
+  bool given_up_ = false;         // too slow; nothing more is written
   bool closing_ = false;          // after what is queued was written
   bool gone_ = false;
   bool input_ended_ = false;

@@ -118,14 +118,14 @@ void connection::call(serial s, const protocol::calls::initialize& c) {
   if (!id.empty())
     return answer_session(s, id, true);
   if (!options_.resume_latest)
-    return create_session(s, {}, {}, {}, true);
+    return create_session(s, {}, true);
   request(node_->journal, caf::infinite, list_sessions_command{1, {}})
       .then(
           [this, s](const list_sessions_reply& r) {
             if (!r.value)
               return refuse(s, protocol::as_response_error(r.value.error()));
             if (r.value->sessions.empty())
-              return create_session(s, {}, {}, {}, true);
+              return create_session(s, {}, true);
             answer_session(s, r.value->sessions.front().session_id, true);
           },
           [this, s](const caf::error&) { refuse(s, make_failure(error_code::unavailable, "persistence_failed: the journal is gone")); });
@@ -159,12 +159,14 @@ void connection::call(serial s, const protocol::calls::goal_get&) {
 
 // -- sessions --------------------------------------------------------------------------------
 
-void connection::create_session(serial s, std::string session_id, std::string model, std::string system_prompt, bool initialize) {
+void connection::create_session(serial s, const protocol::calls::session_new& c, bool initialize) {
   open_session_command open;
-  open.session_id = session_id.empty() ? node_->env->new_id("session") : std::move(session_id);
+  open.session_id = c.session_id.empty() ? node_->env->new_id("session") : c.session_id;
   open.mode = open_mode::create;
-  open.model = std::move(model);
-  open.system_prompt = std::move(system_prompt);
+  open.model = c.model;
+  open.system_prompt = c.system_prompt;
+  open.auto_compact = c.auto_compact;
+  open.overflow_recovery = c.overflow_recovery;
   request(directory_, caf::infinite, open)
       .then(
           [this, s, id = open.session_id, initialize](const open_session_reply& r) {
@@ -176,7 +178,7 @@ void connection::create_session(serial s, std::string session_id, std::string mo
 }
 
 void connection::call(serial s, const protocol::calls::session_new& c) {
-  create_session(s, c.session_id, c.model, c.system_prompt, false);
+  create_session(s, c, false);
 }
 
 void connection::call(serial s, const protocol::calls::session_list& c) {

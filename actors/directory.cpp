@@ -77,13 +77,10 @@ session_actor directory::spawn_session(const open_session_command& c, bool in_jo
   session_options o;
   o.session_id = c.session_id;
   o.mode = in_journal ? open_mode::existing : open_mode::create;
-  o.model = c.model;
-  o.system_prompt = c.system_prompt;
+  o.created = {c.model, c.system_prompt, c.auto_compact, c.overflow_recovery};
   if (auto d = drafts_.find(c.session_id); d != drafts_.end()) {
-    if (!in_journal) {
-      o.model = d->second.model;
-      o.system_prompt = d->second.system_prompt;
-    }
+    if (!in_journal)
+      o.created = d->second;
     drafts_.erase(d);
     std::erase(draft_order_, c.session_id);
   }
@@ -92,7 +89,7 @@ session_actor directory::spawn_session(const open_session_command& c, bool in_jo
   by_address_[handle.address()] = c.session_id;
   live_[c.session_id] = {handle, !in_journal};
   if (!in_journal)
-    drafts_[c.session_id] = {o.model, o.system_prompt};
+    drafts_[c.session_id] = o.created;
   return handle;
 }
 

@@ -23,10 +23,6 @@ public:
 
 private:
   using open_promise = answer<open_session_reply>;
-  struct draft {
-    std::string model;
-    std::string system_prompt;
-  };
   struct live_session {
     session_actor handle;
     bool is_draft = false;
@@ -46,7 +42,7 @@ private:
   node_ptr node_;
   std::map<std::string, live_session> live_;
   std::map<caf::actor_addr, std::string> by_address_;
-  std::map<std::string, draft> drafts_;
+  std::map<std::string, entries::session_created> drafts_; // made and never prompted
   std::deque<std::string> draft_order_;
   std::optional<stop_command> stopping_;
   std::size_t stop_open_ = 0;

@@ -28,8 +28,8 @@ struct claim_reply {
 };
 struct read_command {
   std::string session_id;
-  std::int64_t after_position = 0;
-  std::int64_t limit = 0;
+  std::int64_t after_position = 0; // that entry is not read again
+  std::int64_t limit = 0;          // entries, 1 to journal::read_limit_max
 };
 struct read_reply {
   result<std::vector<entry_ptr>> value;
@@ -41,8 +41,8 @@ struct find_session_reply {
   result<std::optional<journal::session_summary>> value;
 };
 struct list_sessions_command {
-  std::int64_t limit = 0;
-  std::string after;
+  std::int64_t limit = 0; // sessions, 1 to journal::list_limit_max
+  std::string after;      // `next` of the page before; empty: from the newest
 };
 struct list_sessions_reply {
   result<journal::session_page> value;
@@ -136,7 +136,7 @@ struct withdraw_prompt_command {
   std::string request_key;
 };
 struct compact_command {
-  std::string focus;
+  std::string focus; // what the summary should keep in mind; may be empty
 };
 struct compact_reply {
   result<std::shared_ptr<const compaction_record>> value;
@@ -163,8 +163,8 @@ struct promote_command {
 struct queued_answer {
   std::string input_id;
   std::string input;
-  input_mode mode = input_mode::steering;
-  std::int64_t pending = 0;
+  input_mode mode = input_mode::steering; // the queue that it is in, or was taken from
+  std::int64_t pending = 0;               // inputs in that queue now
 };
 struct queued_reply {
   result<queued_answer> value;
@@ -214,6 +214,7 @@ struct idle_tick {};
 
 // -- session and turn runner -----------------------------------------------------
 
+/// See turn::effects::take_input.
 struct take_input_command {
   bool before_sampling = true;
 };
@@ -229,7 +230,7 @@ struct record_command {
   std::vector<entry_body> entries;
 };
 struct record_reply {
-  std::optional<failure> refused;
+  std::optional<failure> refused; // unset: durable and told
 };
 struct close_command {
   turn::effects::close how;
@@ -260,6 +261,8 @@ struct open_session_command {
   open_mode mode = open_mode::existing;
   std::string model;         // create: the first model; empty: the default
   std::string system_prompt; // create
+  std::optional<bool> auto_compact{};      // create; unset: as the settings say
+  std::optional<bool> overflow_recovery{}; // create; the same
 };
 struct find_live_command {
   std::string session_id;

@@ -158,7 +158,7 @@ void session::append(const std::string& turn_id, std::vector<entry_body> bodies,
   r.epoch = epoch_;
   if (!projection_.exists()) {
     r.create = true;
-    bodies.insert(bodies.begin(), entries::session_created{model(), options_.system_prompt});
+    bodies.insert(bodies.begin(), first_entry());
   }
   const auto now = node_->env->now_ms();
   for (auto& body : bodies) {

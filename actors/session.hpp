@@ -22,8 +22,7 @@ inline constexpr std::size_t stash_limit = 1'024;
 struct session_options {
   std::string session_id;
   open_mode mode = open_mode::existing;
-  std::string model;         // create
-  std::string system_prompt; // create
+  entries::session_created created{}; // create: its first entry; an empty model is the default one
 };
 
 class session final : public session_actor::base {
@@ -139,6 +138,7 @@ private:
   rind::session::context_snapshot snapshot() const;
   context::budget budget_of(const view::projection& p) const;
   const std::string& model() const;
+  entries::session_created first_entry() const;
   /// The projection, or for a session that nobody prompted one as its first entry will make it.
   view::projection& known();
 

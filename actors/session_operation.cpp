@@ -52,10 +52,11 @@ void session::take_input(const take_input_command& c, promise<take_input_reply> 
   m->content = in->text;
   m->origin = in->mode == input_mode::steering ? user_origin::steering : user_origin::follow_up;
   m->input_id = in->input_id;
-  append(running_->turn_id, {entries::input_delivered{std::move(m)}}, [this, id = in->input_id, reply](auto r) mutable {
+  const auto what = in->mode == input_mode::steering ? taken::delivered : taken::follow_up_delivered;
+  append(running_->turn_id, {entries::input_delivered{std::move(m)}}, [this, what, id = in->input_id, reply](auto r) mutable {
     if (r) {
       queues_.left(id);
-      reply.deliver(take_input_reply{taken::delivered, std::nullopt});
+      reply.deliver(take_input_reply{what, std::nullopt});
     } else {
       queues_.leave_refused(id);
       reply.deliver(take_input_reply{taken::none, r.error()});
@@ -187,10 +188,10 @@ void session::on_boundary(const boundary_committed& b) {
 }
 
 void session::on_runner_down(const caf::error& reason) {
+  if (running_->close)
+    return; // it has said how it ends, and may be gone before that is written
   spdlog::error("event=runner_lost session={} turn={} reason=\"{}\"", options_.session_id, running_->turn_id,
                 system().render(reason));
-  if (running_->close)
-    return;
   running_->close = close_command{
       turn::effects::close{entries::turn_outcome::failed, make_failure(error_code::internal_error, "the operation's runner was lost"), {}}};
   if (!queues_.unsettled())

@@ -19,7 +19,13 @@ std::vector<message_ptr> host_system_messages(const config::settings& s) {
 const std::string& session::model() const {
   if (projection_.exists())
     return projection_.model();
-  return options_.model.empty() ? node_->settings.default_model : options_.model;
+  return options_.created.model.empty() ? node_->settings.default_model : options_.created.model;
+}
+
+entries::session_created session::first_entry() const {
+  auto created = options_.created;
+  created.model = model();
+  return created;
 }
 
 view::projection& session::known() {
@@ -29,7 +35,7 @@ view::projection& session::known() {
     draft_.emplace(view::projection_settings{host_system_messages(node_->settings), node_->tools});
     entry first;
     first.position = 1;
-    first.body = entries::session_created{model(), options_.system_prompt};
+    first.body = first_entry();
     // A first entry contradicts nothing.
     (void)draft_->apply(first);
   }
@@ -49,15 +55,16 @@ context::budget session::budget_of(const view::projection& p) const {
 rind::session::context_snapshot session::snapshot() const {
   auto& p = const_cast<session*>(this)->known();
   rind::session::context_snapshot s;
-  s.view = std::make_shared<const view::message_view>(p.view());
+  s.view = p.shared_view();
+  s.fault = p.fault();
   s.fixed_tokens = p.fixed_tokens();
   s.tools = p.tools();
   s.budget = budget_of(p);
   s.anchor = p.anchor();
   if (p.operation())
     s.tightened_limit_tokens = p.operation()->tightened_limit_tokens;
-  s.auto_compact = node_->settings.compaction.auto_compact;
-  s.overflow_recovery = node_->settings.compaction.overflow_recovery;
+  s.auto_compact = p.auto_compact().value_or(node_->settings.compaction.auto_compact);
+  s.overflow_recovery = p.overflow_recovery().value_or(node_->settings.compaction.overflow_recovery);
   s.corpus_messages = p.messages(p.view().corpus_start, p.view().message_count);
   s.epoch = epoch_;
   return s;

@@ -111,7 +111,15 @@ void session::answer_known_input(waiting_prompt p, const journal::input_trace& t
     running_->prompts.push_back(std::move(p.reply));
     return;
   }
-  resume_turn(std::move(p.reply));
+  switch (slot_.at()) {
+    case slot_state::interrupted: return resume_turn(std::move(p.reply));
+    case slot_state::idle:
+    case slot_state::running: return prompt(p.command, std::move(p.reply)); // it has ended since the journal was read
+    case slot_state::opening:
+    case slot_state::closing:
+    case slot_state::settling: break; // it is being started again or ended at this moment: look again when that is done
+  }
+  settled_.push_back([this, p]() mutable { prompt(p.command, std::move(p.reply)); });
 }
 
 void session::resume_turn(promise<prompt_reply> reply) {
@@ -137,9 +145,8 @@ void session::resume_turn(promise<prompt_reply> reply) {
     }
   }
   switch (slot_.on(slot_input::resume)) {
-    case slot_action::refuse_not_active: return reply.deliver(prompt_reply{not_active()});
-    case slot_action::refuse_active:
-      return reply.deliver(prompt_reply{make_failure(error_code::turn_active, "an operation runs, nothing is interrupted")});
+    case slot_action::refuse_not_active:
+      return reply.deliver(prompt_reply{make_failure(error_code::turn_not_active, "nothing is interrupted, there is nothing to resume")});
     case slot_action::resume: break;
     default:
       settled_.push_back([this, reply]() mutable { resume_turn(std::move(reply)); });
@@ -159,7 +166,9 @@ void session::resume_turn(promise<prompt_reply> reply) {
            turn::options o;
            o.samplings_max = node_->settings.session.samplings_max;
            o.samplings_before = op.samplings;
-           o.resumed = {op.context_errors, op.rescues, op.refused_estimate_tokens, op.tightened_limit_tokens, op.attempts};
+           o.goes_on = true;
+           o.resumed = {op.context_errors, op.rescues,  op.refused_estimate_tokens, op.tightened_limit_tokens,
+                        op.attempts,       op.output_limit_tokens};
            run_operation(turn_id, operation_kind::turn, std::move(o));
            running_->prompts.push_back(std::move(reply));
          });
@@ -245,8 +254,9 @@ void session::compact(const compact_command& c, promise<compact_reply> reply) {
     return reply.deliver(compact_reply{make_failure(error_code::turn_active, "prompts wait for the session")});
   const auto at = slot_.at();
   if (at == slot_state::idle) {
-    const auto& p = known();
-    if (compaction::cut_view(p.view(), budget_of(p), compaction::suffix_size::normal).nothing_to_compact)
+    // The same cut as the service will make.
+    const auto s = snapshot();
+    if (compaction::cut_view(*s.view, s.budget, compaction::suffix_size::normal, s.ratio()).nothing_to_compact)
       return reply.deliver(compact_reply{make_failure(error_code::nothing_to_compact, "there is nothing to summarise yet")});
   }
   switch (slot_.on(slot_input::compact)) {
@@ -362,8 +372,13 @@ void session::set_model(const set_model_command& c, promise<done_reply> reply) {
                     });
     default: settled_.push_back([this, c, reply]() mutable { set_model(c, std::move(reply)); }); return;
   }
-  if (!projection_.exists() && slot_.at() == slot_state::idle) {
-    options_.model = c.model;
+  // The first append, which makes the session, is on its way: what comes after it waits for it.
+  if (!projection_.exists() && slot_.at() == slot_state::opening) {
+    settled_.push_back([this, c, reply] { set_model(c, reply); });
+    return;
+  }
+  if (!projection_.exists()) {
+    options_.created.model = c.model;
     draft_.reset();
     return reply.deliver(done_reply{rind::done{}});
   }

@@ -34,21 +34,24 @@ struct client_options {
 
 class system {
 public:
-  /// Builds and starts everything but the listeners. Failures say what is wrong with the settings or the journal.
+  /// Builds and starts everything but the listeners. Fails with invalid_request or unknown_model for what is wrong with the settings, with
+  /// persistence_failed for the journal; nothing is left running then.
   static result<std::unique_ptr<system>> start(config::settings settings, system_parts parts = {});
   /// Stops with no grace, if stop() was not called.
   ~system();
   system(const system&) = delete;
   system& operator=(const system&) = delete;
 
-  /// Serves clients on a Unix socket, mode 0600.
+  /// Serves clients on a Unix socket, mode 0600. A stale socket file is replaced; a live one is refused (unavailable), as is a path of more
+  /// than 107 bytes (invalid_request).
   result<done> listen_unix(const std::string& path);
 
   /// Serves one client over a pair of descriptors; they stay the caller's. `on_closed` is called once, on another thread, when that client
   /// is gone.
   result<done> serve_descriptors(int in_fd, int out_fd, client_options options, std::function<void()> on_closed);
 
-  /// A client inside the process, over a socket pair.
+  /// A client inside the process, over a socket pair. The caller keeps `client` until the connection is closed; its callbacks run on the
+  /// thread of `client`.
   result<net::connection_ptr> connect(net::asio_client& client, net::connect_callback on_connect);
 
   /// Two steps: new work is refused with ServerStopping and what runs may end within `grace_ms`; then it is cancelled and committed, the

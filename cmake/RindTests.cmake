@@ -48,13 +48,14 @@ function(rind_tests name)
     PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${rind_test_timeout_s} ENVIRONMENT "${rind_test_env}")
 endfunction()
 
-set(rind_unit_with_caf "/tests/unit/(actors|hosts)/")
+# What stands on CAF among the unit tests: the actors, and the hosts but for the clients.
+set(rind_unit_with_caf "/tests/unit/(actors/|hosts/(demo|replay)/)")
 rind_sources(unit_sources tests/unit EXCLUDE "${rind_unit_with_caf}")
 rind_tests(unit_tests LABEL unit SOURCES ${unit_sources} PCH rind_pch_test
-  LINK rind::testkit_core rind::mock_provider)
+  LINK rind::testkit_core rind::mock_provider rind::client)
 rind_sources(contract_sources tests/contract)
 rind_tests(contract_tests LABEL contract SOURCES ${contract_sources} PCH rind_pch_test
-  LINK rind::testkit_core rind::mock_provider)
+  LINK rind::testkit_core rind::mock_provider rind::client)
 
 if(RIND_WITH_CAF)
   rind_sources(unit_caf_sources tests/unit)
@@ -71,9 +72,16 @@ if(RIND_WITH_CAF)
     rind_tests(${label}_tests LABEL ${label} SOURCES ${label_sources} PCH rind_pch_test_caf PROGRAM
       LINK rind::testkit rind::hosts)
   endforeach()
-  rind_sources(e2e_sources tests/e2e)
+  rind_sources(e2e_sources tests/e2e EXCLUDE "/tests/e2e/preload/")
   rind_tests(e2e_tests LABEL e2e SOURCES ${e2e_sources} PCH rind_pch_test PROGRAM
-    LINK rind::testkit_core rind::mock_provider)
+    LINK rind::testkit_core rind::mock_provider rind::client)
+  if(TARGET e2e_tests)
+    add_library(rind_slow_disk MODULE tests/e2e/preload/slow_disk.cpp)
+    target_link_libraries(rind_slow_disk PRIVATE ${CMAKE_DL_LIBS})
+    set_target_properties(rind_slow_disk PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+    target_compile_definitions(e2e_tests PRIVATE RIND_SLOW_DISK="$<TARGET_FILE:rind_slow_disk>")
+    add_dependencies(e2e_tests rind_slow_disk)
+  endif()
 endif()
 
 # rind_check_test(NAME LABEL COMMAND ...): a test that is a command.
@@ -99,11 +107,14 @@ foreach(folder IN LISTS example_folders)
     continue()
   endif()
   add_executable(example_${example} ${example_sources})
-  target_link_libraries(example_${example} PRIVATE rind::testkit rind::actors GTest::gmock_main)
+  target_link_libraries(example_${example} PRIVATE rind::actors)
+  if(example STREQUAL "scripted_session")
+    target_link_libraries(example_${example} PRIVATE rind::testkit GTest::gmock_main)
+  endif()
   set_target_properties(example_${example} PROPERTIES OUTPUT_NAME ${example}
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/examples")
 endforeach()
-foreach(example quickstart scripted_session)
+foreach(example quickstart custom_tool scripted_session)
   if(TARGET example_${example})
     rind_check_test(example.${example} e2e example_${example})
   endif()

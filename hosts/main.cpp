@@ -1,7 +1,9 @@
 // The program `rind`: reads the command line and calls one of the programs. Nothing is decided here.
 #include "hosts/chat/chat.hpp"
 #include "hosts/chat_host.hpp"
+#include "hosts/demo/demo.hpp"
 #include "hosts/mock_provider/command.hpp"
+#include "hosts/replay/replay.hpp"
 #include "hosts/serve.hpp"
 #include "hosts/sessions.hpp"
 #include "hosts/settings.hpp"
@@ -132,6 +134,12 @@ int main(int argc, char** argv) {
   check_app->add_flag("--json", as_json);
   check_app->callback([&] { code = check_settings(flags, as_json); });
 
+  auto* demo_app = app.add_subcommand("demo", "many sessions through every kind of compaction, and a killed host");
+  demo::demo_options demo_options;
+  demo_app->add_option("--sessions", demo_options.sessions, "how many, 64 without it")->check(CLI::Range(1, demo::sessions_max));
+  demo_app->add_flag("--json", demo_options.json, "print one JSON object");
+  demo_app->callback([&] { code = demo::run_demo(demo_options); });
+
   auto* mock_app = app.add_subcommand("mock-provider", "a scripted model behind HTTP, for tests and demos");
   mock_provider::mock_provider_options mock;
   mock_app->add_option("--host", mock.host);
@@ -142,6 +150,17 @@ int main(int argc, char** argv) {
   mock_app->add_option("--window", mock.window_tokens, "refuse prompts that do not fit, tokens");
   mock_app->add_option("--reject-above", mock.reject_above_tokens, "refuse prompts above it, tokens");
   mock_app->callback([&] { code = mock_provider::run_mock_provider(mock); });
+
+  auto* replay_app = app.add_subcommand("replay", "play a recorded conversation through a real session and check what came of it");
+  replay::replay_options replay;
+  replay_app->add_option("file", replay.file, "JSON lines; see docs/replay.md")->required();
+  replay_app->add_option("--window", replay.window_tokens, "context window of the model, tokens")->required()->check(CLI::PositiveNumber);
+  replay_app->add_option("--percent", replay.percent, "of the window at which a compaction starts")->check(CLI::Range(1, 100));
+  replay_app->add_option("--reject-above", replay.reject_above_tokens, "the model refuses requests above it, tokens")->check(CLI::PositiveNumber);
+  replay_app->add_option("--manual-every", replay.manual_every, "compact after every so many prompts")->check(CLI::PositiveNumber);
+  replay_app->add_option("--journal", replay.journal, "sqlite:PATH or memory")->capture_default_str();
+  replay_app->add_flag("--json", replay.json, "print one JSON object");
+  replay_app->callback([&] { code = replay::run_replay(replay); });
 
   CLI11_PARSE(app, argc, argv);
   return code;

@@ -30,6 +30,9 @@ namespace entries {
 struct session_created {
   std::string model;
   std::string system_prompt;
+  // What this session wants otherwise than its host (S14, S30); unset: as the host's settings say.
+  std::optional<bool> auto_compact{};
+  std::optional<bool> overflow_recovery{};
   friend bool operator==(const session_created&, const session_created&) = default;
 };
 

@@ -470,6 +470,8 @@ mock_reply mock_server::impl::answer_completion(const http_message& message,
 }
 
 void mock_server::impl::keep(recorded_request record) {
+  if (options_.on_request)
+    options_.on_request(record);
   const std::lock_guard lock{mutex_};
   record.number = ++arrived_;
   record_bytes_ += record.body.size();

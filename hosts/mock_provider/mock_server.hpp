@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,19 +24,6 @@ inline constexpr std::size_t request_body_bytes_max = 64u << 20;
 inline constexpr std::size_t kept_requests_max = 1024;
 inline constexpr std::size_t kept_request_bytes_max = 64u << 20;
 
-struct mock_server_options {
-  std::string host = "127.0.0.1";
-  std::uint16_t port = 0; ///< 0: any free one
-  /// PEM files; both or none. With them the server speaks HTTPS.
-  std::string tls_certificate_file;
-  std::string tls_key_file;
-  std::size_t threads = 1;
-  script rules;
-  /// For answers that set none of their own.
-  std::optional<std::int64_t> window_tokens;
-  std::optional<std::int64_t> reject_above_tokens;
-};
-
 /// One request as it arrived.
 struct recorded_request {
   std::uint64_t number = 0; ///< from 1, over the life of the server
@@ -48,6 +36,22 @@ struct recorded_request {
   std::int64_t prompt_tokens = 0;
   /// The line of the rule that answered; 0: the default answer, or none.
   std::size_t rule_line = 0;
+};
+
+struct mock_server_options {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 0; ///< 0: any free one
+  /// PEM files; both or none. With them the server speaks HTTPS.
+  std::string tls_certificate_file;
+  std::string tls_key_file;
+  std::size_t threads = 1;
+  script rules;
+  /// For answers that set none of their own.
+  std::optional<std::int64_t> window_tokens;
+  std::optional<std::int64_t> reject_above_tokens;
+  /// Sees every request that `requests` would list, before it is answered and has a number: for who
+  /// needs more of them than are kept. Called on the server's threads, so it must not block.
+  std::function<void(const recorded_request&)> on_request;
 };
 
 /// All functions may be called from any thread.

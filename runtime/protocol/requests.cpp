@@ -36,7 +36,12 @@ method_call read_initialize(params_reader& p) {
 }
 
 method_call read_new(params_reader& p) {
-  return calls::session_new{p.name("model"), p.text("system_prompt"), p.session_id()};
+  calls::session_new out{p.name("model"), p.text("system_prompt"), p.session_id()};
+  if (p.has("auto_compact"))
+    out.auto_compact = p.flag("auto_compact");
+  if (p.has("overflow_recovery"))
+    out.overflow_recovery = p.flag("overflow_recovery");
+  return out;
 }
 
 method_call read_list(params_reader& p) {

@@ -37,6 +37,9 @@ provider_error classify_error(const response_head& head, std::string_view body,
 /// Whether an identical request may succeed: the provider's word, else by class.
 bool may_retry_same(const provider_error& error);
 
+/// No text (white space is none) and no call.
+bool is_blank(const sampling_answer& answer);
+
 /// An overflow that arrived as an answer (a window_exceeded finish, input above the window, input
 /// far below what was sent and about half of the window, a cut or empty answer at the end of the
 /// window), or nothing. `sent` needs the window.

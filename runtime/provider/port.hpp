@@ -19,7 +19,7 @@ class model_provider {
 public:
   virtual ~model_provider() = default;
 
-  /// Starts a request. The sink may be called before it returns. A request that cannot be sent ends with a provider_error.
+  /// Starts a request. Like cancel it may be called on any thread, also on several at once. The sink may be called before it returns. A request that cannot be sent ends with a provider_error.
   virtual void start(sampling_request request, sampling_sink sink) = 0;
 
   /// Ends a request early: its sink hears sampling_cancelled (unless it ended by itself before) soon. Unknown ids are ignored.

@@ -1,4 +1,5 @@
 // Overflows that arrive as answers.
+#include "runtime/context/token_estimator.hpp"
 #include "runtime/provider/error_classifier.hpp"
 
 namespace rind::provider {
@@ -7,9 +8,9 @@ namespace {
 
 constexpr double full_share = 0.99;     // of the window
 constexpr double near_full_share = 0.9; // of the window, by our own estimate
-constexpr double half_share_min = 0.4;  // about half of the window
-constexpr double half_share_max = 0.6;
-constexpr double far_below_share = 0.5;       // reported input below this part of what was sent
+constexpr double half_share_min = 0.45; // about half of the window
+constexpr double half_share_max = 0.55;
+constexpr double far_below_share = 2.0 / 3; // reported input below this part of what was sent
 constexpr std::int64_t window_min_tokens = 1; // without a window nothing is judged
 
 provider_error overflow(const sampling_answer& answer, std::string code, std::string message) {
@@ -22,12 +23,19 @@ provider_error overflow(const sampling_answer& answer, std::string code, std::st
   return error;
 }
 
-bool is_empty(const sampling_answer& answer) {
-  return !answer.msg || (answer.msg->content.find_first_not_of(" \t\r\n") == std::string::npos &&
-                         answer.msg->tool_calls.empty());
+// The completion as the provider counted it, else as it is estimated (S33).
+double completion_of(const sampling_answer& answer) {
+  if (answer.usage.output_tokens)
+    return static_cast<double>(*answer.usage.output_tokens);
+  return answer.msg ? static_cast<double>(context::estimate_message(*answer.msg)) : 0.0;
 }
 
 } // namespace
+
+bool is_blank(const sampling_answer& answer) {
+  return !answer.msg || (answer.msg->content.find_first_not_of(" \t\r\n") == std::string::npos &&
+                         answer.msg->tool_calls.empty());
+}
 
 std::optional<provider_error> silent_overflow(const sampling_answer& answer,
                                               const sent_facts& sent) {
@@ -39,7 +47,6 @@ std::optional<provider_error> silent_overflow(const sampling_answer& answer,
   const auto window = static_cast<double>(sent.window_tokens);
   const auto estimate = static_cast<double>(sent.estimated_tokens);
   const auto input = static_cast<double>(answer.usage.input_tokens.value_or(0));
-  const auto output = static_cast<double>(answer.usage.output_tokens.value_or(0));
   const auto input_known = answer.usage.input_tokens.has_value();
   if (input_known && *answer.usage.input_tokens > sent.window_tokens) {
     auto error = overflow(answer, "input_above_window",
@@ -52,10 +59,10 @@ std::optional<provider_error> silent_overflow(const sampling_answer& answer,
     return overflow(answer, "input_cut",
                     "the provider reports far less input than was sent, about half of the window: "
                     "it cut the input");
-  const auto total = (input_known ? input : estimate) + output;
+  const auto total = (input_known ? input : estimate) + completion_of(answer);
   if (answer.finish == finish_reason::length && total >= full_share * window)
     return overflow(answer, "window_full", "the answer was cut where the context window ends");
-  if (answer.finish == finish_reason::stop && is_empty(answer) &&
+  if (answer.finish == finish_reason::stop && is_blank(answer) &&
       estimate >= near_full_share * window)
     return overflow(answer, "empty_near_window",
                     "an empty answer to a request that nearly fills the context window");

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/provider/error_classifier.hpp"
+
 namespace rind::recovery {
 
 namespace {
@@ -54,6 +56,17 @@ const std::array<std::array<transition, trigger_count>, stage_count>& stage_tabl
   return table;
 }
 
+const char* to_string(stage value) {
+  constexpr std::array<const char*, stage_count> names{"steady", "compacting", "compacted", "rescuing", "rescued", "exhausted"};
+  return names[static_cast<std::size_t>(value)];
+}
+
+const char* to_string(trigger value) {
+  constexpr std::array<const char*, trigger_count> names{"overflow", "compaction_helped", "compaction_useless", "rescue_helped",
+                                                         "rescue_useless"};
+  return names[static_cast<std::size_t>(value)];
+}
+
 failure failure_of(const provider_error& error) {
   auto code = code_of(error.error_class);
   if (error.code == "empty_response")
@@ -98,29 +111,23 @@ std::optional<std::int64_t> learned_window(const provider_error& error, const re
 }
 
 std::optional<provider_error> judge_answer(const sampling_answer& answer, const request_facts& facts) {
+  provider::sent_facts sent;
+  sent.estimated_tokens = facts.estimated_tokens;
+  sent.window_tokens = facts.window_tokens;
+  sent.output_limit_tokens = facts.output_limit_tokens;
+  if (auto overflow = provider::silent_overflow(answer, sent))
+    return overflow;
   provider_error error;
   error.usage = answer.usage;
   error.status = 200;
-  const auto overflow = [&](std::string why) {
-    error.error_class = provider_error_class::context_length;
-    error.code = "silent_overflow";
-    error.message = std::move(why);
-    return error;
-  };
-  const auto window = facts.window_tokens;
-  const auto near_window = [&](std::int64_t tokens) { return static_cast<double>(tokens) >= near_window_share * static_cast<double>(window); };
-  const auto prompt = answer.usage.input_tokens.value_or(facts.estimated_tokens);
-  const auto completion = answer.usage.output_tokens.value_or(0);
-  const bool blank = answer.msg->content.empty() && answer.msg->tool_calls.empty();
-  if (answer.finish == finish_reason::window_exceeded)
-    return overflow("the provider stopped because the context window was full");
-  if (window > 0 && answer.usage.input_tokens && prompt > window)
-    return overflow("the provider reported a prompt of " + std::to_string(prompt) + " tokens, above the window of "
-                    + std::to_string(window));
   switch (answer.finish) {
     case finish_reason::length:
-      if (near_window(prompt + completion) || facts.output_limit_lowered)
-        return overflow("the answer was cut by the window, not by the output limit");
+      if (facts.output_limit_lowered) {
+        error.error_class = provider_error_class::context_length;
+        error.code = "output_limit_lowered";
+        error.message = "the answer was cut at an output limit that had been lowered to fit the window";
+        return error;
+      }
       error.error_class = provider_error_class::output_limit;
       error.message = "the answer was cut at the output limit of " + std::to_string(facts.output_limit_tokens) + " tokens";
       return error;
@@ -136,25 +143,19 @@ std::optional<provider_error> judge_answer(const sampling_answer& answer, const 
     case finish_reason::tool_calls:
     case finish_reason::window_exceeded: break;
   }
-  // A server that cuts the prompt silently reports about half of the window for a prompt that was near it.
-  if (answer.usage.input_tokens && window > 0 && near_window(2 * prompt) && 2 * prompt <= window + window / 50
-      && facts.estimated_tokens > prompt + prompt / 2)
-    return overflow("the provider counted " + std::to_string(prompt) + " tokens where about "
-                    + std::to_string(facts.estimated_tokens) + " were sent: the prompt was cut");
-  if (blank) {
-    if (near_window(facts.estimated_tokens))
-      return overflow("an empty answer to a prompt near the window");
-    error.error_class = provider_error_class::stream_interrupted;
-    error.code = "empty_response";
-    error.message = "the model answered without text and without a call";
-    return error;
-  }
-  return std::nullopt;
+  if (!provider::is_blank(answer))
+    return std::nullopt;
+  error.error_class = provider_error_class::stream_interrupted;
+  error.code = "empty_response";
+  error.message = "the model answered without text and without a call";
+  return error;
 }
 
 recovery_machine::recovery_machine(const resume_state& before)
     : context_errors_(before.context_errors), rescues_(before.rescues), refused_estimate_(before.refused_estimate_tokens),
-      tightened_(before.tightened_limit_tokens), attempts_(before.attempts) {
+      tightened_(before.tightened_limit_tokens), attempts_(before.attempts),
+      // Whether one of the errors before was an unrecognised one is not known: it is not tried a second time.
+      unrecognised_used_(before.context_errors > 0), output_lowered_(before.output_limit_tokens.has_value()) {
   if (rescues_ > 0)
     stage_ = refused_estimate_ > 0 ? stage::rescuing : stage::rescued;
   else if (context_errors_ > 0)
@@ -179,6 +180,13 @@ bool recovery_machine::step(trigger t) {
   return true;
 }
 
+decision recovery_machine::illegal(trigger t) const {
+  decision d;
+  d.error = make_failure(error_code::internal_error,
+                         std::string{"the recovery got "} + to_string(t) + " in the stage " + to_string(stage_));
+  return d;
+}
+
 decision recovery_machine::exhausted() const {
   std::string numbers;
   for (const auto& a : attempts_)
@@ -187,7 +195,8 @@ decision recovery_machine::exhausted() const {
   details.attempts = attempts_;
   decision d;
   d.error = make_failure(error_code::context_length_exhausted,
-                         "the provider refused the length of every request that could be made (estimate of limit, tokens: " + numbers + ")",
+                         "the provider refused the length of every request that could be made (estimate of limit, tokens: " + numbers + ")"
+                             + (last_words_.empty() ? "" : "; its last words: " + last_words_),
                          std::move(details));
   return d;
 }
@@ -238,64 +247,72 @@ decision recovery_machine::on_overflow(const provider_error& error, const reques
   d.learned_window_tokens = learned_window(error, facts);
   if (!facts.overflow_recovery) {
     d.error = make_failure(error_code::context_length_exceeded,
-                           "the provider refused the length of the request and overflow recovery is off; /compact makes room ("
-                               + error.message + ")");
+                           (error.sent ? "the provider refused the length of the request" : "the request is too long to be sent")
+                               + std::string{" and overflow recovery is off; /compact makes room ("} + error.message + ")");
     return d;
   }
-  // Only prompt + output limit is over: asking for less output is smaller than what was refused, once a sampling.
-  if (error.shrink_output_first && !output_lowered_) {
-    const auto limit = error.limit_tokens.value_or(facts.window_tokens);
-    const auto prompt = error.requested_tokens ? std::max<std::int64_t>(*error.requested_tokens - facts.output_limit_tokens, 0)
-                                               : facts.estimated_tokens;
-    const auto room = limit - std::max(prompt, std::min(facts.estimated_tokens, limit));
-    const auto lowered = std::min(room, facts.output_limit_tokens / 2);
-    if (lowered >= context::output_limit_min_tokens) {
-      output_lowered_ = true;
-      d.action = action::lower_output;
-      d.output_limit_tokens = lowered;
-      d.attempt = ++attempt_;
-      return d;
-    }
+  if (const auto lowered = lowered_output(error, facts)) {
+    output_lowered_ = true;
+    d.action = action::lower_output;
+    d.output_limit_tokens = *lowered;
+    d.attempt = ++attempt_;
+    return d;
   }
+  if (stage_ != stage::rescued || rescues_ < rescues_max)
+    if (!step(trigger::overflow))
+      return illegal(trigger::overflow);
   ++context_errors_;
+  last_words_ = error.message;
   refused_estimate_ = facts.estimated_tokens;
-  const auto limit = std::min(facts.hard_limit_tokens, tightened_.value_or(facts.hard_limit_tokens));
-  attempts_.push_back({facts.estimated_tokens, limit});
-  if (stage_ == stage::rescued && rescues_ >= rescues_max) {
-    stage_ = stage::exhausted;
-    auto end = exhausted();
-    end.learned_window_tokens = d.learned_window_tokens;
-    return end;
-  }
-  if (!step(trigger::overflow))
-    return exhausted();
+  attempts_.push_back({facts.estimated_tokens, limit_of(facts)});
   if (stage_ == stage::compacting) {
     d.action = action::compact;
     return d;
   }
-  auto rescue = start_rescue(facts);
-  rescue.learned_window_tokens = d.learned_window_tokens;
-  return rescue;
+  // A window that the provider has just stated counts from now on.
+  auto from_now = facts;
+  if (d.learned_window_tokens)
+    from_now.hard_limit_tokens = std::min(
+        facts.hard_limit_tokens, std::max<std::int64_t>(*d.learned_window_tokens - context::hard_limit_margin_tokens, 1));
+  if (stage_ == stage::rescued)
+    stage_ = stage::exhausted;
+  auto next = stage_ == stage::exhausted ? exhausted() : start_rescue(from_now);
+  next.learned_window_tokens = d.learned_window_tokens;
+  return next;
+}
+
+// Only prompt + output limit is over: asking for less output is smaller than what was refused, once a sampling.
+std::optional<std::int64_t> recovery_machine::lowered_output(const provider_error& error, const request_facts& facts) const {
+  if (!error.shrink_output_first || output_lowered_)
+    return std::nullopt;
+  const auto limit = error.limit_tokens.value_or(facts.window_tokens);
+  const auto prompt
+      = error.requested_tokens ? std::max<std::int64_t>(*error.requested_tokens - facts.output_limit_tokens, 0) : facts.estimated_tokens;
+  const auto lowered = std::min(limit - prompt, facts.output_limit_tokens - 1);
+  return lowered >= context::output_limit_min_tokens ? std::optional{lowered} : std::nullopt;
+}
+
+std::int64_t recovery_machine::limit_of(const request_facts& facts) const {
+  return std::min(facts.hard_limit_tokens, tightened_.value_or(facts.hard_limit_tokens));
+}
+
+std::int64_t recovery_machine::next_limit_tokens(const request_facts& facts) const {
+  const auto base = std::min(limit_of(facts), refused_estimate_);
+  return std::max(static_cast<std::int64_t>(tighten_factor * static_cast<double>(base)),
+                  facts.fixed_tokens + context::rescue_floor_tokens);
 }
 
 decision recovery_machine::start_rescue(const request_facts& facts) {
   decision d;
   d.action = action::rescue;
   d.reason = to_string(provider_error_class::context_length);
-  const auto hard = std::min(facts.hard_limit_tokens, tightened_.value_or(facts.hard_limit_tokens));
-  const auto tightened
-      = static_cast<std::int64_t>(tighten_factor * static_cast<double>(std::min(hard, refused_estimate_)));
-  tightened_ = std::max(tightened, facts.fixed_tokens + context::rescue_floor_tokens);
+  tightened_ = next_limit_tokens(facts);
   ++rescues_;
   d.limit_tokens = *tightened_;
   return d;
 }
 
-decision recovery_machine::on_compaction(bool helped, const request_facts& facts) {
-  if (!step(helped ? trigger::compaction_helped : trigger::compaction_useless))
-    return exhausted();
-  if (!helped)
-    return start_rescue(facts);
+decision recovery_machine::retry_smaller() {
   decision d;
   d.action = action::retry;
   d.attempt = ++attempt_;
@@ -303,16 +320,18 @@ decision recovery_machine::on_compaction(bool helped, const request_facts& facts
   return d;
 }
 
-decision recovery_machine::on_rescue(bool helped, const request_facts&) {
-  if (!step(helped ? trigger::rescue_helped : trigger::rescue_useless))
-    return exhausted();
-  if (!helped)
-    return exhausted();
-  decision d;
-  d.action = action::retry;
-  d.attempt = ++attempt_;
-  d.reason = to_string(provider_error_class::context_length);
-  return d;
+decision recovery_machine::on_compaction(bool helped, const request_facts& facts) {
+  const auto t = helped ? trigger::compaction_helped : trigger::compaction_useless;
+  if (!step(t))
+    return illegal(t);
+  return helped ? retry_smaller() : start_rescue(facts);
+}
+
+decision recovery_machine::on_rescue(bool helped) {
+  const auto t = helped ? trigger::rescue_helped : trigger::rescue_useless;
+  if (!step(t))
+    return illegal(t);
+  return helped ? retry_smaller() : exhausted();
 }
 
 } // namespace rind::recovery

@@ -20,7 +20,6 @@ inline constexpr double retry_after_max_s = 60.0;
 inline constexpr double retry_jitter = 0.25;   // a delay is spread by this share to both sides, a Retry-After only upwards
 inline constexpr double tighten_factor = 0.8;  // S30
 inline constexpr double suspicious_share = 0.6; // S33a: an unrecognised 400 above this share of the window
-inline constexpr double near_window_share = 0.99; // S33
 
 /// Where the recovery of an operation stands.
 enum class stage : std::uint8_t {
@@ -32,6 +31,7 @@ enum class stage : std::uint8_t {
   exhausted,  // the operation has failed
 };
 inline constexpr std::size_t stage_count = 6;
+const char* to_string(stage value);
 
 /// What can happen to it.
 enum class trigger : std::uint8_t {
@@ -42,6 +42,7 @@ enum class trigger : std::uint8_t {
   rescue_useless,
 };
 inline constexpr std::size_t trigger_count = 5;
+const char* to_string(trigger value);
 
 struct transition {
   stage next = stage::exhausted;
@@ -85,6 +86,7 @@ struct resume_state {
   std::int64_t refused_estimate_tokens = 0;
   std::optional<std::int64_t> tightened_limit_tokens;
   std::vector<refused_attempt> attempts;
+  std::optional<std::int64_t> output_limit_tokens; // lowered for the sampling that was under way
 };
 
 class recovery_machine {
@@ -97,8 +99,8 @@ public:
   void begin_sampling();
   /// A sampling succeeded: the next overflow is a later one, but nothing refused is outstanding.
   void sampling_succeeded();
-  /// The session's model changed: the tightened limit ends (S30).
-  void model_changed() { tightened_.reset(); }
+  /// The tightened limit has ended: the session's model was set (S30).
+  void end_tightened_limit() { tightened_.reset(); }
 
   /// A provider error, or an answer that is one (see judge_answer).
   decision on_error(const provider_error& error, const request_facts& facts);
@@ -107,9 +109,14 @@ public:
   decision on_compaction(bool helped, const request_facts& facts);
 
   /// What came of the rescue that `rescue` asked for. retry (without delay) or the end.
-  decision on_rescue(bool helped, const request_facts& facts);
+  decision on_rescue(bool helped);
+
+  /// The limit that a rescue of the refused request has to come under: 0.8 of the smaller of limit and estimate, not below the floor.
+  std::int64_t next_limit_tokens(const request_facts& facts) const;
 
   stage at() const { return stage_; }
+  /// What was refused for its length, oldest first, with the limit it was held against.
+  const std::vector<refused_attempt>& attempts() const { return attempts_; }
   std::int64_t context_errors() const { return context_errors_; }
   std::int64_t rescues() const { return rescues_; }
   std::int64_t refused_estimate_tokens() const { return refused_estimate_; }
@@ -120,7 +127,11 @@ private:
   decision on_overflow(const provider_error& error, const request_facts& facts);
   decision retry(int& used, int max, const provider_error& error, const request_facts& facts);
   decision start_rescue(const request_facts& facts);
+  decision retry_smaller();
   decision exhausted() const;
+  decision illegal(trigger t) const;
+  std::optional<std::int64_t> lowered_output(const provider_error& error, const request_facts& facts) const;
+  std::int64_t limit_of(const request_facts& facts) const;
   bool step(trigger t);
 
   stage stage_ = stage::steady;
@@ -129,12 +140,13 @@ private:
   std::int64_t refused_estimate_ = 0;
   std::optional<std::int64_t> tightened_;
   std::vector<refused_attempt> attempts_;
+  std::string last_words_;         // of the newest context-length error
   bool unrecognised_used_ = false; // S33a: once an operation
   // of the running sampling
+  bool output_lowered_ = false;
   int stream_retries_ = 0;
   int server_retries_ = 0;
   int rate_retries_ = 0;
-  bool output_lowered_ = false;
   std::int64_t attempt_ = 0;
 };
 

@@ -20,7 +20,7 @@ constexpr std::array<std::array<slot_transition, slot_input_count>, slot_state_c
         /* opened */ {running, run}, /* open_refused */ {idle, give_up_start}, /* close */ {}, /* closed */ {}, /* close_refused */ {},
         /* settled */ {}, /* settle_refused */ {}}},
     /* running */ {{
-        /* prompt */ {running, wait}, /* resume */ {running, refuse_active}, /* compact */ {running, refuse_active},
+        /* prompt */ {running, wait}, /* resume */ {running, refuse_not_active}, /* compact */ {running, refuse_active},
         /* model_set */ {running, accept}, /* cancel */ {running, accept}, /* queue_input */ {running, accept},
         /* opened */ {}, /* open_refused */ {}, /* close */ {closing, write_end}, /* closed */ {}, /* close_refused */ {},
         /* settled */ {}, /* settle_refused */ {}}},

@@ -17,7 +17,9 @@ result<done> input_queues::room(input_mode mode, const std::string& text) const 
   std::int64_t inputs = 0;
   std::int64_t characters = 0;
   for (const auto& s : items_) {
-    if (s.in.mode != mode)
+    // An input that is being promoted has a place in both: it is in the one until it is in the other.
+    const bool on_its_way = mode == input_mode::steering && s.at == place::promoting;
+    if (s.in.mode != mode && !on_its_way)
       continue;
     ++inputs;
     characters += count_characters(s.in.text);

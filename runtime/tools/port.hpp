@@ -37,9 +37,11 @@ struct tool_sink {
 class tool {
 public:
   virtual ~tool() = default;
+  /// What the model is told; the same as long as the tool lives.
   virtual const tool_definition& definition() const = 0;
 
-  /// Starts a call; must not block for long. May throw: the call then ends as `failed` with the exception's text (S43).
+  /// Starts a call; must not block for long. start and cancel of a host come from one thread at a time. The sink may be called before it
+  /// returns. May throw: the call then ends as `failed` with the exception's text (S43).
   virtual void start(const invocation& call, tool_sink sink) = 0;
 
   /// Ends a call early. Its sink hears `cancelled` soon, unless it ended by itself before. Unknown ids are ignored.

@@ -1,6 +1,8 @@
 // The turn machine: first the table of what each state does with each input, then the steps of the loop.
 #include "runtime/turn/turn_machine.hpp"
 
+#include "runtime/compaction/pipeline.hpp"
+
 #include <algorithm>
 
 namespace rind::turn {
@@ -46,6 +48,18 @@ const std::array<std::array<reaction, input_count>, state_count>& reaction_table
   return table;
 }
 
+const char* to_string(state value) {
+  constexpr std::array<const char*, state_count> names{"taking",   "building",   "compacting", "recording", "waiting",
+                                                       "sampling", "committing", "tools",      "closing",   "ended"};
+  return names[static_cast<std::size_t>(value)];
+}
+
+const char* name_of(const input& in) {
+  constexpr std::array<const char*, input_count> names{"input_taken", "context_ready",     "compaction_finished", "recorded",         "refused",
+                                                       "retry_due",   "sampling_finished", "tool_finished",       "cancel_requested", "closed"};
+  return names[in.index()];
+}
+
 turn_machine::turn_machine(options o) : options_(std::move(o)), recovery_(options_.resumed), samplings_(options_.samplings_before) {
   // nop
 }
@@ -54,12 +68,23 @@ effect_list turn_machine::start() {
   if (options_.operation == operation_kind::compact) {
     build(purpose::manual_compaction);
   } else if (recovery_.at() == recovery::stage::compacting || recovery_.at() == recovery::stage::rescuing) {
-    // A refused request is outstanding: what is sent next has to be smaller (S10).
-    ++samplings_;
+    // A refused request is outstanding: what is sent next has to be smaller, and no input comes between (S10, S28).
+    if (!count_sampling())
+      return std::exchange(out_, {});
+    resumed_refusal_ = true;
+    output_override_ = options_.resumed.output_limit_tokens.value_or(0);
     compaction_reason_ = compaction_reason::context_length_error;
     compaction_detail_ = phase_detail::context_length_recovery;
     rescue_limit_tokens_ = recovery_.tightened_limit_tokens().value_or(0);
     build(recovery_.at() == recovery::stage::compacting ? purpose::error_compaction : purpose::rescue);
+  } else if (options_.resumed.output_limit_tokens) {
+    // The same where less output was to be asked for.
+    if (!count_sampling())
+      return std::exchange(out_, {});
+    output_override_ = *options_.resumed.output_limit_tokens;
+    build(purpose::sampling);
+  } else if (options_.goes_on) {
+    build(purpose::resuming);
   } else {
     begin_sampling(true);
   }
@@ -73,26 +98,27 @@ effect_list turn_machine::on(const input& in) {
     case fail:
     case stop: std::visit([this](const auto& i) { on_input(i); }, in); break;
     case finish: state_ = state::ended; break;
-    case illegal:
-      out_.push_back(effects::stop_work{});
-      close(entries::turn_outcome::failed,
-            make_failure(error_code::internal_error, "the turn machine got input " + std::to_string(in.index()) + " in state "
-                                                         + std::to_string(static_cast<int>(state_))));
-      break;
+    case illegal: fail_illegal(name_of(in)); break;
   }
   return std::exchange(out_, {});
 }
 
 // -- the loop ----------------------------------------------------------------
 
-void turn_machine::begin_sampling(bool take_steering) {
+bool turn_machine::count_sampling() {
   if (samplings_ >= options_.samplings_max) {
     close(entries::turn_outcome::failed,
           make_failure(error_code::sampling_limit_reached, "the operation reached its limit of " + std::to_string(options_.samplings_max)
                                                                + " samplings"));
-    return;
+    return false;
   }
   ++samplings_;
+  return true;
+}
+
+void turn_machine::begin_sampling(bool take_steering) {
+  if (!count_sampling())
+    return;
   recovery_.begin_sampling();
   output_override_ = 0;
   steering_taken_ = false;
@@ -106,6 +132,13 @@ void turn_machine::begin_sampling(bool take_steering) {
   } else {
     build(purpose::sampling);
   }
+}
+
+// The task before has ended: steering, else a follow-up, else the operation's end.
+void turn_machine::take_next() {
+  taking_next_ = true;
+  state_ = state::taking;
+  out_.push_back(effects::take_input{false});
 }
 
 void turn_machine::build(purpose p) {
@@ -125,10 +158,12 @@ void turn_machine::on_input(const inputs::input_taken& in) {
     return;
   }
   if (taking_next_) {
-    // A new task of the same operation; `none` cannot be (the session ends the operation then).
+    // A new task of the same operation. Nothing to take would have ended it.
+    if (in.what == kind::none)
+      return fail_illegal("no input where one or the end had to come");
     taking_next_ = false;
     begin_sampling(false);
-    steering_taken_ = true;
+    steering_taken_ = in.what == kind::delivered;
     return;
   }
   steering_taken_ = steering_taken_ || in.what == kind::delivered;
@@ -141,31 +176,39 @@ void turn_machine::on_input(const inputs::context_ready& in) {
     return;
   }
   const auto& s = in.snapshot;
-  if (!model_.empty() && model_ != s.budget.model)
-    recovery_.model_changed();
+  if (!s.tightened_limit_tokens || (!model_.empty() && model_ != s.budget.model))
+    recovery_.end_tightened_limit();
   model_ = s.budget.model;
   switch (purpose_) {
     case purpose::sampling: judge(s); break;
+    case purpose::resuming: go_on_from(s); break;
     case purpose::manual_compaction:
       start_compaction(s, compaction_reason::manual, phase_detail::none, compaction::suffix_size::normal);
       break;
-    case purpose::error_compaction:
-      start_compaction(s, compaction_reason::context_length_error, compaction_detail_, compaction::suffix_size::normal);
-      break;
+    case purpose::error_compaction: compact_refused(s); break;
     case purpose::after_compaction: settle_compaction(s); break;
     case purpose::after_error_compaction: settle_error_compaction(s); break;
     case purpose::rescue: rescue(s); break;
   }
 }
 
+// Where the interruption fell between a task's last answer and the end of the operation, there is nothing to sample.
+void turn_machine::go_on_from(const session::context_snapshot& s) {
+  const bool answered = !s.view->items.empty() && s.view->items.back().msg->role == message_role::assistant;
+  if (answered)
+    take_next();
+  else
+    begin_sampling(true);
+}
+
 void turn_machine::judge(const session::context_snapshot& s) {
   const auto stats = s.stats();
-  if (auto fault = view::boundary_fault(session::messages_of(*s.view))) {
-    close(entries::turn_outcome::failed, make_failure(error_code::invalid_message_boundary, "the view must not be sent: " + *fault));
+  if (s.fault) {
+    close(entries::turn_outcome::failed, make_failure(error_code::invalid_message_boundary, "the view must not be sent: " + *s.fault));
     return;
   }
   const auto active = stats.active_tokens;
-  const auto verdict = context::judge(s.budget, s.fixed_tokens, active, recovery_.tightened_limit_tokens());
+  const auto verdict = context::judge(s.budget, s.fixed_tokens, active, s.tightened_limit_tokens);
   const bool same_view = s.view->view_position == compacted_position_;
   switch (verdict) {
     case context::verdict::fixed_too_large: {
@@ -189,6 +232,7 @@ void turn_machine::judge(const session::context_snapshot& s) {
         return;
       }
       note("compact", "above the hard limit", stats);
+      announce_context(s, stats, true, 0);
       return start_compaction(s, compaction_reason::automatic, phase_detail::hard_limit,
                               same_view ? compaction::suffix_size::small : compaction::suffix_size::normal);
     case context::verdict::over_threshold:
@@ -201,6 +245,7 @@ void turn_machine::judge(const session::context_snapshot& s) {
         return send(s, *s.view, 0);
       }
       note("compact", "at the threshold", stats);
+      announce_context(s, stats, true, 0);
       return start_compaction(s, compaction_reason::automatic,
                               samplings_ == 1 ? phase_detail::before_first_sampling : phase_detail::between_samplings,
                               same_view ? compaction::suffix_size::small : compaction::suffix_size::normal);
@@ -211,7 +256,7 @@ void turn_machine::judge(const session::context_snapshot& s) {
 }
 
 bool turn_machine::must_compact_small(const session::context_snapshot& s, std::int64_t active) const {
-  return last_committed_ && !small_tried_ && active > s.budget.threshold_tokens;
+  return last_committed_ && !small_tried_ && active > s.threshold_tokens();
 }
 
 // -- compaction --------------------------------------------------------------
@@ -223,7 +268,9 @@ void turn_machine::start_compaction(const session::context_snapshot& s, compacti
   small_tried_ = suffix == compaction::suffix_size::small;
   compacted_position_ = s.view->view_position;
   state_ = state::compacting;
-  out_.push_back(effects::compact{reason, detail, suffix, s});
+  auto context = s;
+  context.budget.threshold_tokens = s.threshold_tokens();
+  out_.push_back(effects::compact{reason, detail, suffix, std::move(context)});
 }
 
 void turn_machine::on_input(const inputs::compaction_finished& in) {
@@ -245,11 +292,7 @@ void turn_machine::on_input(const inputs::compaction_finished& in) {
   if (tried_small && o.kind != compaction::outcome_kind::persistence_failed && o.kind != compaction::outcome_kind::not_owner)
     return build(on_error ? purpose::after_error_compaction : purpose::after_compaction);
   switch (compaction::action_for(o.kind, compaction_reason_)) {
-    case compaction::caller_action::respond_record:
-      taking_next_ = true;
-      state_ = state::taking;
-      out_.push_back(effects::take_input{false});
-      return;
+    case compaction::caller_action::respond_record: return take_next();
     case compaction::caller_action::sample: return build(purpose::after_compaction);
     case compaction::caller_action::sample_if_fits_else_shorten: return build(purpose::sampling);
     case compaction::caller_action::sample_if_smaller_else_rescue: return build(purpose::after_error_compaction);
@@ -293,9 +336,23 @@ void turn_machine::overflow_without_call(const session::context_snapshot& s) {
   handle_error(error);
 }
 
+// The compaction of S30. The refused view may be the work of a compaction already: it is not compacted a second time (S25).
+void turn_machine::compact_refused(const session::context_snapshot& s) {
+  const auto active = s.stats().active_tokens;
+  if (std::exchange(resumed_refusal_, false) && active < recovery_.refused_estimate_tokens())
+    return settle_error_compaction(s); // its boundary was committed before the interruption
+  facts_ = facts_of(s, active);
+  if (s.view->view_position == compacted_position_) {
+    note("rescue", "the refused view was compacted already", s.stats());
+    return carry_out(recovery_.on_compaction(false, facts_), {});
+  }
+  start_compaction(s, compaction_reason::context_length_error, compaction_detail_, compaction::suffix_size::normal);
+}
+
 void turn_machine::settle_error_compaction(const session::context_snapshot& s) {
   const auto active = s.stats().active_tokens;
-  if (last_committed_ && !small_tried_ && active > s.budget.threshold_tokens) {
+  if (must_compact_small(s, active)) {
+    note("compact", "still above the threshold because of the suffix", s.stats());
     start_compaction(s, compaction_reason::context_length_error, compaction_detail_, compaction::suffix_size::small);
     return;
   }
@@ -311,12 +368,14 @@ void turn_machine::settle_error_compaction(const session::context_snapshot& s) {
 
 void turn_machine::rescue(const session::context_snapshot& s) {
   const auto before = s.stats();
+  if (std::exchange(resumed_refusal_, false) && rescue_limit_tokens_ == 0)
+    rescue_limit_tokens_ = recovery_.next_limit_tokens(facts_of(s, before.active_tokens));
   auto plan = context::plan_rescue(*s.view, s.fixed_tokens, rescue_limit_tokens_,
                                    [&](std::int64_t local) { return s.active(local).tokens; });
   const bool helped = plan.changed && plan.active_tokens < recovery_.refused_estimate_tokens()
                       && plan.active_tokens <= s.budget.hard_limit_tokens;
   facts_ = facts_of(s, plan.active_tokens);
-  const auto d = recovery_.on_rescue(helped, facts_);
+  const auto d = recovery_.on_rescue(helped);
   if (d.action == recovery::action::fail)
     return carry_out(d, {});
   rescue_tokens_before_ = before.active_tokens;
@@ -346,7 +405,8 @@ recovery::request_facts turn_machine::facts_of(const session::context_snapshot& 
 
 void turn_machine::send(const session::context_snapshot& s, const view::message_view& v, std::int64_t rescued) {
   auto messages = session::messages_of(v);
-  if (auto fault = view::boundary_fault(messages)) {
+  // A rescued view is the machine's own; of the session's view the answer is known.
+  if (const auto fault = rescue_ ? view::boundary_fault(messages) : s.fault) {
     close(entries::turn_outcome::failed, make_failure(error_code::invalid_message_boundary, "the view must not be sent: " + *fault));
     return;
   }
@@ -355,13 +415,19 @@ void turn_machine::send(const session::context_snapshot& s, const view::message_
   request_local_tokens_ = stats.estimated_input_tokens;
   request_generation_ = v.generation + (rescue_ ? 1 : 0);
   request_ = {std::move(messages), s.tools, s.budget.model, facts_.output_limit_tokens, stats.active_tokens, s.budget.window_tokens};
+  announce_context(s, stats, false, rescued);
+  resend();
+}
+
+void turn_machine::announce_context(const session::context_snapshot& s, context_stats stats, bool compact_required, std::int64_t rescued) {
   events::context_built built;
-  built.stats = stats;
-  built.stats.output_limit_tokens = facts_.output_limit_tokens;
-  built.auto_compact_limit_reached = stats.active_tokens >= s.budget.threshold_tokens;
+  built.stats = std::move(stats);
+  if (!compact_required)
+    built.stats.output_limit_tokens = facts_.output_limit_tokens;
+  built.auto_compact_limit_reached = built.stats.active_tokens >= s.threshold_tokens();
+  built.compact_required = compact_required;
   built.rescued_messages = rescued;
   out_.push_back(effects::announce{std::move(built)});
-  resend();
 }
 
 void turn_machine::resend() {
@@ -397,8 +463,8 @@ entry_body turn_machine::attempt_entry(std::optional<std::int64_t> output_limit)
   a.sampling = samplings_;
   a.context_errors = recovery_.context_errors();
   a.rescues = recovery_.rescues();
-  a.refused_estimate_tokens = output_limit ? 0 : recovery_.refused_estimate_tokens();
-  a.limit_tokens = facts_.hard_limit_tokens;
+  a.refused_estimate_tokens = output_limit ? facts_.estimated_tokens : recovery_.refused_estimate_tokens();
+  a.limit_tokens = output_limit || recovery_.attempts().empty() ? facts_.hard_limit_tokens : recovery_.attempts().back().limit_tokens;
   a.tightened_limit_tokens = recovery_.tightened_limit_tokens();
   a.output_limit_tokens = output_limit;
   return a;
@@ -418,10 +484,15 @@ void turn_machine::carry_out(const recovery::decision& d, std::vector<entry_body
   switch (d.action) {
     case recovery::action::fail: close(entries::turn_outcome::failed, d.error, std::move(to_record)); return;
     case recovery::action::retry:
-      announce_retry(d);
-      state_ = state::waiting;
-      out_.push_back(effects::wait{d.delay_ms});
-      return;
+      if (to_record.empty()) {
+        announce_retry(d);
+        state_ = state::waiting;
+        out_.push_back(effects::wait{d.delay_ms});
+        return;
+      }
+      pending_ = d;
+      after_record_ = after_record::wait;
+      break;
     case recovery::action::lower_output:
       output_override_ = d.output_limit_tokens;
       request_.output_limit_tokens = d.output_limit_tokens;
@@ -440,6 +511,7 @@ void turn_machine::carry_out(const recovery::decision& d, std::vector<entry_body
       after_record_ = after_record::error_compaction;
       break;
     case recovery::action::rescue:
+      compaction_detail_ = not_sent_ ? phase_detail::hard_limit : phase_detail::context_length_recovery;
       rescue_limit_tokens_ = d.limit_tokens;
       rescue_.reset();
       to_record.push_back(attempt_entry(std::nullopt));
@@ -460,7 +532,7 @@ void turn_machine::accept(const sampling_answer& answer) {
   std::vector<entry_body> entries;
   if (rescue_) {
     auto record = compaction::rescue_record(*rescue_base_.view, *rescue_, compaction_reason::context_length_error,
-                                            phase_detail::context_length_recovery, rescue_tokens_before_);
+                                            compaction_detail_, rescue_tokens_before_);
     entries.push_back(entries::boundary{std::make_shared<const compaction_record>(std::move(record))});
   }
   entries::assistant_message m;
@@ -492,13 +564,8 @@ void turn_machine::on_input(const inputs::recorded&) {
       out_.push_back(effects::announce{events::token_stats_updated{*std::exchange(answer_usage_, std::nullopt), sampling_kind::assistant}});
     if (cancelled_)
       return close(entries::turn_outcome::cancelled);
-    if (calls_.empty()) {
-      taking_next_ = true;
-      state_ = state::taking;
-      out_.push_back(effects::take_input{false});
-      return;
-    }
-    tools_running_ = calls_.size();
+    if (calls_.empty())
+      return take_next();
     results_committing_ = 0;
     state_ = state::tools;
     out_.push_back(effects::run_tools{calls_});
@@ -512,6 +579,7 @@ void turn_machine::on_input(const inputs::recorded&) {
     case after_record::resend:
       announce_retry(*std::exchange(pending_, std::nullopt));
       return resend();
+    case after_record::wait: return carry_out(*std::exchange(pending_, std::nullopt), {});
   }
 }
 
@@ -524,9 +592,10 @@ void turn_machine::on_input(const inputs::refused& in) {
 // -- tools -------------------------------------------------------------------
 
 void turn_machine::on_input(const inputs::tool_finished& in) {
-  if (tools_running_ == 0)
+  const auto call = std::find_if(calls_.begin(), calls_.end(), [&](const tool_call& c) { return c.id == in.tool_call_id; });
+  if (call == calls_.end())
     return;
-  --tools_running_;
+  calls_.erase(call);
   // What a cancel cut short has no result: the view shows a placeholder (S9). What ended by itself is kept.
   if (cancelled_ && in.status == tool_status::cancelled)
     return after_tool();
@@ -547,9 +616,8 @@ void turn_machine::on_input(const inputs::tool_finished& in) {
 }
 
 void turn_machine::after_tool() {
-  if (tools_running_ > 0 || results_committing_ > 0)
+  if (!calls_.empty() || results_committing_ > 0)
     return;
-  calls_.clear();
   if (cancelled_)
     close(entries::turn_outcome::cancelled);
   else
@@ -575,6 +643,12 @@ void turn_machine::on_input(const inputs::closed&) {
 
 void turn_machine::note(const char* decision, std::string reason, const context_stats& stats) {
   out_.push_back(effects::note_decision{decision, std::move(reason), stats});
+}
+
+void turn_machine::fail_illegal(const std::string& what) {
+  out_.push_back(effects::stop_work{});
+  close(entries::turn_outcome::failed,
+        make_failure(error_code::internal_error, "the turn machine got " + what + " in the state " + to_string(state_)));
 }
 
 void turn_machine::close(entries::turn_outcome outcome, std::optional<failure> error, std::vector<entry_body> extra) {

@@ -6,7 +6,6 @@
 #include "messages/sampling.hpp"
 #include "runtime/compaction/corpus.hpp"
 #include "runtime/compaction/outcome.hpp"
-#include "runtime/compaction/pipeline.hpp"
 #include "runtime/context/rescue.hpp"
 #include "runtime/recovery/recovery_machine.hpp"
 #include "runtime/session/context_snapshot.hpp"
@@ -33,7 +32,12 @@ inline constexpr std::size_t state_count = 10;
 namespace inputs {
 
 struct input_taken {
-  enum class kind : std::uint8_t { none, delivered, ended } what = kind::none; // ended: nothing was left and the operation is closed
+  enum class kind : std::uint8_t {
+    none,
+    delivered,           // a steering input
+    follow_up_delivered,
+    ended,               // nothing was left and the operation is closed
+  } what = kind::none;
 };
 struct context_ready {
   session::context_snapshot snapshot;
@@ -135,10 +139,15 @@ enum class reaction : std::uint8_t {
 };
 const std::array<std::array<reaction, input_count>, state_count>& reaction_table();
 
+const char* to_string(state value);
+/// The name of an input, by its place in the variant.
+const char* name_of(const input& in);
+
 struct options {
   operation_kind operation = operation_kind::turn;
   std::int64_t samplings_max = 500;
   std::int64_t samplings_before = 0; // a resumed turn: those that the journal knows
+  bool goes_on = false; // a turn that was interrupted
   recovery::resume_state resumed;
 };
 
@@ -156,7 +165,15 @@ public:
 
 private:
   /// What a context is being built for.
-  enum class purpose : std::uint8_t { sampling, manual_compaction, after_compaction, error_compaction, after_error_compaction, rescue };
+  enum class purpose : std::uint8_t {
+    sampling,
+    resuming, // where an interrupted turn goes on is seen from its view
+    manual_compaction,
+    after_compaction,
+    error_compaction,
+    after_error_compaction,
+    rescue,
+  };
 
   void on_input(const inputs::input_taken& in);
   void on_input(const inputs::context_ready& in);
@@ -169,13 +186,17 @@ private:
   void on_input(const inputs::cancel_requested& in);
   void on_input(const inputs::closed& in);
 
+  bool count_sampling();
   void begin_sampling(bool take_steering);
+  void take_next();
   void build(purpose p);
+  void go_on_from(const session::context_snapshot& s);
   void judge(const session::context_snapshot& s);
   bool must_compact_small(const session::context_snapshot& s, std::int64_t active) const;
   void start_compaction(const session::context_snapshot& s, compaction_reason reason, phase_detail detail, compaction::suffix_size suffix);
   void settle_compaction(const session::context_snapshot& s);
   void overflow_without_call(const session::context_snapshot& s);
+  void compact_refused(const session::context_snapshot& s);
   void settle_error_compaction(const session::context_snapshot& s);
   void rescue(const session::context_snapshot& s);
   void send(const session::context_snapshot& s, const view::message_view& v, std::int64_t rescued);
@@ -186,7 +207,9 @@ private:
   void after_tool();
   void announce_retry(const recovery::decision& d);
   entry_body attempt_entry(std::optional<std::int64_t> output_limit) const;
+  void announce_context(const session::context_snapshot& s, context_stats stats, bool compact_required, std::int64_t rescued);
   void note(const char* decision, std::string reason, const context_stats& stats);
+  void fail_illegal(const std::string& what);
   void close(entries::turn_outcome outcome, std::optional<failure> error = std::nullopt, std::vector<entry_body> extra = {});
   recovery::request_facts facts_of(const session::context_snapshot& s, std::int64_t estimated) const;
 
@@ -208,6 +231,7 @@ private:
   bool small_tried_ = false;
   bool last_committed_ = false;
   bool conflict_retried_ = false;
+  bool resumed_refusal_ = false; // what was refused before the interruption is still to be answered by something smaller
 
   // the request that is out, or will be sent again
   effects::sample request_;
@@ -223,12 +247,11 @@ private:
   bool discard_partial_ = false;
   bool not_sent_ = false; // the overflow that is recovered was found here, without a call
   std::optional<recovery::decision> pending_; // announced when the attempt is really made
-  enum class after_record : std::uint8_t { error_compaction, rescue, resend } after_record_ = after_record::resend;
+  enum class after_record : std::uint8_t { error_compaction, rescue, resend, wait } after_record_ = after_record::resend;
 
   // the answer that is being committed, and its tools
-  std::vector<tool_call> calls_;
+  std::vector<tool_call> calls_; // without a result yet, once they run
   std::optional<token_usage> answer_usage_;
-  std::size_t tools_running_ = 0;
   std::size_t results_committing_ = 0;
 };
 

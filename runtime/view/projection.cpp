@@ -152,6 +152,7 @@ bool projection::is_pending(const std::string& input_id) const {
 result<done> projection::apply(const entry& e) {
   if (auto checked = check(e); !checked)
     return checked;
+  shared_view_.reset();
   last_position_ = e.position;
   updated_at_ms_ = e.time_ms;
   if (moves_view(e.body))
@@ -166,6 +167,8 @@ void projection::take(const entry& e, const entries::session_created& body) {
   created_at_ms_ = e.time_ms;
   model_ = body.model;
   system_prompt_ = body.system_prompt;
+  auto_compact_ = body.auto_compact;
+  overflow_recovery_ = body.overflow_recovery;
   rebuild();
 }
 
@@ -197,6 +200,7 @@ void projection::take(const entry&, const entries::assistant_message& body) {
   if (operation_) {
     ++operation_->samplings;
     operation_->refused_estimate_tokens = 0;
+    operation_->output_limit_tokens.reset();
   }
   const bool current = body.request_generation == view_.generation && body.msg->model == model_;
   if (current)
@@ -225,9 +229,14 @@ void projection::take(const entry&, const entries::input_delivered& body) {
 }
 
 void projection::take(const entry&, const entries::input_promoted& body) {
-  for (auto& input : pending_)
-    if (input.input_id == body.input_id)
-      input.mode = input_mode::steering;
+  // To the end of the other queue, as in the live one.
+  const auto at = std::find_if(pending_.begin(), pending_.end(), [&](const pending_input& i) {
+    return i.input_id == body.input_id;
+  });
+  auto input = std::move(*at);
+  pending_.erase(at);
+  input.mode = input_mode::steering;
+  pending_.push_back(std::move(input));
 }
 
 void projection::take(const entry&, const entries::input_taken_back& body) {
@@ -237,12 +246,18 @@ void projection::take(const entry&, const entries::input_taken_back& body) {
 void projection::take(const entry&, const entries::attempt_started& body) {
   if (!operation_)
     return;
+  if (body.output_limit_tokens) { // less output instead of a smaller prompt: no count moves
+    operation_->output_limit_tokens = body.output_limit_tokens;
+    return;
+  }
+  // A compaction and the rescue after it answer the same refusal.
+  if (body.context_errors > operation_->context_errors)
+    operation_->attempts.push_back({body.refused_estimate_tokens, body.limit_tokens});
   operation_->context_errors = body.context_errors;
   operation_->rescues = body.rescues;
   operation_->refused_estimate_tokens = body.refused_estimate_tokens;
   if (body.tightened_limit_tokens)
     operation_->tightened_limit_tokens = body.tightened_limit_tokens;
-  operation_->attempts.push_back({body.refused_estimate_tokens, body.limit_tokens});
 }
 
 void projection::take(const entry&, const entries::usage_recorded&) {}
@@ -392,6 +407,12 @@ void projection::add_fixed_part() {
 
 // -- reading
 // --------------------------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<const message_view> projection::shared_view() const {
+  if (!shared_view_)
+    shared_view_ = std::make_shared<const message_view>(view_);
+  return shared_view_;
+}
 
 std::optional<std::int64_t> projection::learned_window(const std::string& model) const {
   const auto found = learned_windows_.find(model);

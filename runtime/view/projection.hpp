@@ -35,6 +35,8 @@ struct open_operation {
   std::int64_t refused_estimate_tokens = 0; // of the newest refused request; 0: none
   std::optional<std::int64_t> tightened_limit_tokens;
   std::vector<refused_attempt> attempts;
+  std::optional<std::int64_t>
+      output_limit_tokens; // lowered for the sampling that is under way (S30)
   bool unread_tool_calls = false; // the newest assistant message has calls without a result
 };
 
@@ -55,6 +57,8 @@ public:
   result<done> apply(const entry& e);
 
   const message_view& view() const { return view_; }
+  /// The view as a value to share: the same one until the next entry is applied.
+  std::shared_ptr<const message_view> shared_view() const;
   const std::optional<open_operation>& operation() const { return operation_; }
   const std::deque<pending_input>& pending() const { return pending_; } // oldest first, both modes
   const context::usage_anchor& anchor() const { return anchor_; }
@@ -68,6 +72,9 @@ public:
   std::int64_t last_position() const { return last_position_; }
   const std::string& model() const { return model_; }
   const std::string& system_prompt() const { return system_prompt_; }
+  /// What the session wants otherwise than its host; unset: as the host's settings say.
+  std::optional<bool> auto_compact() const { return auto_compact_; }
+  std::optional<bool> overflow_recovery() const { return overflow_recovery_; }
   std::int64_t created_at_ms() const { return created_at_ms_; }
   std::int64_t updated_at_ms() const { return updated_at_ms_; }
   const std::string& first_prompt() const { return first_prompt_; } // excerpt, for a title
@@ -145,6 +152,7 @@ private:
 
   projection_settings settings_;
   message_view view_;
+  mutable std::shared_ptr<const message_view> shared_view_; // null: not asked for since the last entry
   boundary_checker checker_; // over view_'s items
   std::optional<open_operation> operation_;
   std::deque<pending_input> pending_;
@@ -159,6 +167,8 @@ private:
   std::map<std::string, std::int64_t> learned_windows_;
   std::string model_;
   std::string system_prompt_;
+  std::optional<bool> auto_compact_;
+  std::optional<bool> overflow_recovery_;
   std::string first_prompt_;
   std::string last_text_;
   std::optional<token_usage> last_usage_;
