@@ -189,13 +189,49 @@ void session::append(const std::string& turn_id, std::vector<entry_body> bodies,
           [then](caf::error&) { then(make_failure(error_code::persistence_failed, "the journal is gone")); });
 }
 
+// Entries come from two sides, this session's appends and the compaction service's, each answered on its own way: an input that is
+// accepted while a boundary is committed may be heard of first. The order of the journal is the one that counts.
 void session::take(const entry_ptr& e) {
-  if (auto applied = projection_.apply(*e); !applied) {
-    break_down(std::move(applied.error()));
-    if (running_)
-      operation_interrupted(*broken_);
-    return leave();
+  if (broken_ || e->position <= projection_.last_position())
+    return; // read from the journal before
+  if (e->position > projection_.last_position() + 1) {
+    ahead_.emplace(e->position, e);
+    return read_missing();
   }
+  take_next(e);
+  while (!broken_ && !ahead_.empty() && ahead_.begin()->first <= projection_.last_position() + 1) {
+    const auto next = ahead_.extract(ahead_.begin()).mapped();
+    if (next->position > projection_.last_position())
+      take_next(next);
+  }
+}
+
+// What stands between is on its way, or its bearer was lost: the journal has it.
+void session::read_missing() {
+  if (std::exchange(reads_missing_, true))
+    return;
+  request(node_->journal, caf::infinite, read_command{options_.session_id, projection_.last_position(), journal::read_limit_max})
+      .then(
+          [this](const read_reply& r) {
+            reads_missing_ = false;
+            if (!r.value)
+              return break_down_live(r.value.error());
+            for (const auto& e : *r.value)
+              take(e);
+          },
+          [this](caf::error&) { break_down_live(make_failure(error_code::persistence_failed, "the journal is gone")); });
+}
+
+void session::break_down_live(failure why) {
+  break_down(std::move(why));
+  if (running_)
+    operation_interrupted(*broken_);
+  leave();
+}
+
+void session::take_next(const entry_ptr& e) {
+  if (auto applied = projection_.apply(*e); !applied)
+    return break_down_live(std::move(applied.error()));
   follow_live(*e);
   publish(e);
 }

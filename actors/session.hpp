@@ -13,6 +13,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 
 namespace rind::actors {
 
@@ -77,6 +78,9 @@ private:
   // -- journal (session.cpp) --
   void append(const std::string& turn_id, std::vector<entry_body> bodies, appended then);
   void take(const entry_ptr& e);
+  void take_next(const entry_ptr& e);
+  void read_missing();
+  void break_down_live(failure why);
   void break_down(failure why);
   void publish(const entry_ptr& e);
   void tell_listeners(std::shared_ptr<session_event> event);
@@ -150,6 +154,8 @@ private:
   std::optional<failure> broken_; // the journal cannot be read; every command is answered with it
   view::projection projection_;
   std::optional<view::projection> draft_;
+  std::map<std::int64_t, entry_ptr> ahead_; // heard of before what stands before them; bounded by the appends that are open
+  bool reads_missing_ = false;
   std::uint64_t epoch_ = 0;
   rind::session::execution_slot slot_;
   rind::session::input_queues queues_;

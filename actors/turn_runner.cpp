@@ -140,11 +140,12 @@ void turn_runner::carry_out(turn::effects::compact& e) {
 
 void turn_runner::compacted(const compaction::outcome& outcome) {
   compaction_id_.clear();
-  // First the session's own state, then what is told about it.
-  if (!outcome.entries.empty())
-    send(owner_, boundary_committed{outcome.entries});
+  // Where no model was asked, nothing told that it began.
   if (!compaction_announced_)
     send(owner_, publish_event{events::compaction_started{compaction_reason_, compaction_detail_, false}});
+  // First the session's own state, then how it ended.
+  if (!outcome.entries.empty())
+    send(owner_, boundary_committed{outcome.entries});
   events::compaction_ended ended;
   ended.outcome = compaction::to_string(outcome.kind);
   ended.tokens_before = outcome.tokens_before;

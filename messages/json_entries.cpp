@@ -17,8 +17,8 @@ struct form<entries::session_created> {
   static void fields(auto& v, auto& x) {
     v("model", x.model);
     v("system_prompt", x.system_prompt);
-    v("auto_compact", x.auto_compact);
-    v("overflow_recovery", x.overflow_recovery);
+    v.unless_default("auto_compact", x.auto_compact);
+    v.unless_default("overflow_recovery", x.overflow_recovery);
   }
 };
 

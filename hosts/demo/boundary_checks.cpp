@@ -1,4 +1,5 @@
-// A second reading of the journal: the messages are kept here, word for word, beside the projection.
+// A second reading of the journal: the messages are kept here, word for word, beside the
+// projection.
 #include "hosts/demo/boundary_checks.hpp"
 
 #include <algorithm>

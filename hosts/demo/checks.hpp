@@ -28,7 +28,7 @@ struct tally {
   std::int64_t inputs_dropped_by_cancel = 0;
   std::int64_t boundary_violations = 0;
   std::int64_t terminal_events_missing_or_double = 0;
-  std::int64_t resumed = 0; // operations that went on after the restart
+  std::int64_t resumed = 0;  // operations that went on after the restart
   std::vector<fault> faults; // of whatever kind; the run is good without one
 };
 

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -30,6 +31,8 @@ constexpr std::streamoff told_log_bytes_max = 2'000;
 constexpr std::size_t folder_bytes_max = 60;
 constexpr std::chrono::milliseconds progress_at_terminal{100};
 constexpr std::chrono::milliseconds progress_in_pipe{2'000};
+/// A line that is written over must not be broken by the terminal.
+constexpr std::size_t terminal_columns = 79;
 
 /// A folder that goes with its owner.
 class temporary_folder {
@@ -88,7 +91,9 @@ private:
 class progress_line {
 public:
   explicit progress_line(const demo_options& options)
-      : sessions_(options.sessions), silent_(options.json), terminal_(::isatty(STDOUT_FILENO) != 0) {}
+      : sessions_(options.sessions),
+        silent_(options.json),
+        terminal_(::isatty(STDOUT_FILENO) != 0) {}
   ~progress_line() { close(); }
   progress_line(const progress_line&) = delete;
   progress_line& operator=(const progress_line&) = delete;
@@ -110,11 +115,12 @@ private:
     if (silent_ || (!must && time - shown_ < (terminal_ ? progress_at_terminal : progress_in_pipe)))
       return;
     shown_ = time;
-    std::cout << (terminal_ ? "\r\033[K" : "") << what_ << ": " << now.sessions_done << " of "
-              << sessions_ << " sessions done, " << grouped(now.turns) << " operations, "
-              << grouped(now.compactions) << " compactions, " << grouped(now.rescues)
-              << " rescues, " << grouped(now.retries) << " retries" << (terminal_ ? "" : "\n")
-              << std::flush;
+    auto text = what_ + ": " + grouped(now.sessions_done) + " of " + grouped(sessions_) +
+                " sessions done, " + grouped(now.turns) + " operations, " +
+                grouped(now.compactions) + " compactions, " + grouped(now.rescues) + " rescues";
+    if (terminal_)
+      text = "\r\033[K" + text.substr(0, terminal_columns);
+    std::cout << text << (terminal_ ? "" : "\n") << std::flush;
     open_ = terminal_;
   }
 
@@ -213,7 +219,7 @@ private:
 
 result<tally> demo_run::play() {
   const auto began = steady::now();
-  line_.phase("starting", totals_);
+  line_.phase("start", totals_);
   if (auto port = provider_.start(); !port)
     return port.error();
   host_.emplace(host_settings{folder_, provider_.url() + "/v1", model_name, window_tokens});
@@ -221,10 +227,10 @@ result<tally> demo_run::play() {
     return started.error();
   if (auto played = play_sessions(); !played)
     return played.error();
-  line_.phase("stopping", totals_);
+  line_.phase("stop", totals_);
   const auto stopped = host_->stop();
   facts_.wall_s = std::chrono::duration<double>(steady::now() - began).count();
-  line_.phase("checking", totals_);
+  line_.phase("checks", totals_);
   auto sums = judge();
   if (sums && !stopped)
     sums->faults.push_back({"all", stopped.error().message});
@@ -237,17 +243,17 @@ result<done> demo_run::play_sessions() {
   crash_gate gate(options_.sessions);
   std::vector<std::unique_ptr<session_driver>> drivers;
   for (int i = 0; i < options_.sessions; ++i)
-    drivers.push_back(std::make_unique<session_driver>(
-        demo_stage{run_, connections, watch_, gate, totals_}, i));
+    drivers.push_back(
+        std::make_unique<session_driver>(demo_stage{run_, connections, watch_, gate, totals_}, i));
   crew threads;
-  line_.phase("before the restart", totals_);
+  line_.phase("first half", totals_);
   for (auto& driver : drivers)
     threads.add([&driver] { driver->play(); });
   if (auto killed = kill_in_the_middle(gate); !killed) {
     run_.give_up(killed.error().message);
     return killed;
   }
-  line_.phase("after the restart", totals_);
+  line_.phase("second half", totals_);
   while (totals_.sessions_done < options_.sessions) {
     std::this_thread::sleep_for(wait_slice);
     line_.tick(totals_);
@@ -266,7 +272,7 @@ result<done> demo_run::kill_in_the_middle(crash_gate& gate) {
       return make_failure(error_code::cancelled, run_.reason());
     line_.tick(totals_);
   }
-  line_.phase("killing the host", totals_);
+  line_.phase("restart", totals_);
   host_->kill();
   if (auto started = host_->start(); !started)
     return started;

@@ -96,8 +96,7 @@ result<done> host_process::start() {
     if (reaches_the_host(*variable))
       variables.push_back(*variable);
   variables.push_back(nullptr);
-  const int log =
-      ::open(log_path().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const int log = ::open(log_path().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   int output[2] = {-1, -1};
   if (log < 0 || ::pipe2(output, O_CLOEXEC) != 0) {
     const auto why = failed_call("open");

@@ -42,8 +42,8 @@ result<client_ptr> links::connect() const {
       const auto hello = made->call("initialize", {{"client", "rind demo"}});
       if (hello)
         return made;
-      last = make_failure(error_code::unavailable, "initialize: " + hello.error_type + ": " +
-                                                       hello.error_message);
+      last = make_failure(error_code::unavailable,
+                          "initialize: " + hello.error_type + ": " + hello.error_message);
     } else {
       last = opened.error();
     }

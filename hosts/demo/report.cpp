@@ -77,8 +77,7 @@ private:
   void draw_start(const json& event) {
     const bool resumed = event.at("resumed").get<bool>();
     if (resumed)
-      out_ << std::string(12, ' ')
-           << "- - - - the host was killed and started again - - - -\n";
+      out_ << std::string(12, ' ') << "- - - - the host was killed and started again - - - -\n";
     const bool compact = text_of(event, "operation") == "compact";
     const auto words = compact ? "/compact" : prompts_[text_of(event, "turn_id")];
     out_ << clock(event) << (resumed ? "resume    " : "turn      ") << words << "\n";
@@ -130,7 +129,8 @@ private:
 
   void gauge(const char* label, std::int64_t tokens) {
     const auto column = [&](std::int64_t at) {
-      const auto share = static_cast<double>(at) / static_cast<double>(std::max<std::int64_t>(window_, 1));
+      const auto share =
+          static_cast<double>(at) / static_cast<double>(std::max<std::int64_t>(window_, 1));
       return std::clamp(static_cast<int>(std::lround(share * gauge_columns)), 0, gauge_columns);
     };
     std::string bar(gauge_columns, ' ');

@@ -124,8 +124,8 @@ void session_driver::cancel() {
 void session_driver::compact() {
   const bool slowly = session_ % 16 == 0;
   const auto summaries = stage_.watch.summaries(id_);
-  auto reply = request("rind/session/compact",
-                       slowly ? json{{"instructions", slow_focus}} : json::object());
+  auto reply =
+      request("rind/session/compact", slowly ? json{{"instructions", slow_focus}} : json::object());
   if (slowly && stage_.watch.wait_for_summary_after(id_, summaries))
     queue("rind/session/follow_up", follow_up_text); // runs after the boundary
   if (const auto answer = wait(reply, "rind/session/compact"); !answer)
@@ -218,9 +218,9 @@ void session_driver::arrive_at_gate() {
 void session_driver::read_again() {
   std::int64_t cursor = 0;
   for (bool more = true; more;) {
-    const auto page = call("session/replay", {{"after_cursor", cursor},
-                                              {"limit", replay_page_items},
-                                              {"mode", "events"}});
+    const auto page =
+        call("session/replay",
+             {{"after_cursor", cursor}, {"limit", replay_page_items}, {"mode", "events"}});
     if (!page)
       fail("session/replay: " + told(page));
     for (const auto& event : page->at("events"))
@@ -310,7 +310,8 @@ client::response session_driver::wait(std::future<response>& reply, const std::s
 
 void session_driver::wait_for_delta_after(std::int64_t deltas) {
   if (!log_->wait([deltas](const session_log::counts& now) { return now.deltas > deltas; }))
-    fail(stage_.run.is_given_up() ? stage_.run.reason() : "the model's answer did not begin in time");
+    fail(stage_.run.is_given_up() ? stage_.run.reason()
+                                  : "the model's answer did not begin in time");
 }
 
 void session_driver::fail(const std::string& why) const {

@@ -18,7 +18,7 @@ struct session_evidence {
   std::string session_id;
   std::string failed_step; // why it stopped early; empty: it did all of its steps
   session_view seen;
-  std::vector<nlohmann::json> replayed;      // durable events, read anew at the end
+  std::vector<nlohmann::json> replayed;        // durable events, read anew at the end
   std::map<std::string, std::string> accepted; // input id -> mode, as answered
   std::set<std::string> taken_back;            // input ids that an answer gave back
   std::map<std::string, std::string> outcomes; // turn id -> outcome, as answered

@@ -20,10 +20,11 @@ constexpr int held_pieces = 240;
 constexpr int held_piece_ms = 500;
 
 // Sizes by the mock's count, a quarter of the bytes of the request. A record takes about 11.
-constexpr int aisle_records = 165;
-constexpr int cellar_records = 250;
-constexpr int overflow_above_tokens = 3'600;
-constexpr int rescue_above_tokens = 2'400;
+constexpr int aisle_records = 140;  // four of them reach the threshold, three do not
+constexpr int shelf_records = 60;   // two of them do not
+constexpr int cellar_records = 180; // as little; alone it is above what the rescue has to reach
+constexpr int overflow_above_tokens = 3'000;
+constexpr int rescue_above_tokens = 2'100;
 
 const char* const summary_text =
     "## Goal\nKeep the books of the store.\n## Constraints\nNone stated beyond the questions.\n"
@@ -106,10 +107,9 @@ json refusal() {
 }
 
 json overloaded() {
-  return {
-      {"status", 529},
-      {"headers", {{"retry-after-ms", "40"}}},
-      {"body", {{"error", {{"type", "overloaded_error"}, {"message", "Overloaded"}}}}}};
+  return {{"status", 529},
+          {"headers", {{"retry-after-ms", "40"}}},
+          {"body", {{"error", {{"type", "overloaded_error"}, {"message", "Overloaded"}}}}}};
 }
 
 json cut_stream() {
@@ -159,11 +159,12 @@ void add_common_rules(script_writer& to) {
   to.always(asked("[fill]"), call_list(10'001, aisle_records));
   to.always(result_of(10'001), call_list(20'001, aisle_records));
   to.always(result_of(20'001), call_list(30'001, aisle_records));
-  to.always(result_of(30'001), text("The three aisles agree with the books."));
-  to.always(asked("[overflow]"), call_list(40'001, aisle_records));
-  to.always(result_of(40'001), call_list(50'001, aisle_records));
+  to.always(result_of(30'001), call_list(35'001, aisle_records));
+  to.always(result_of(35'001), text("The four aisles agree with the books."));
+  to.always(asked("[overflow]"), call_list(40'001, shelf_records));
+  to.always(result_of(40'001), call_list(50'001, shelf_records));
   to.always(result_above(50'001, overflow_above_tokens), refusal());
-  to.always(result_of(50'001), text("The two aisles differ in nothing."));
+  to.always(result_of(50'001), text("The two shelves differ in nothing."));
   to.always(asked("[rescue]"), call_list(60'001, cellar_records));
   to.always(result_above(60'001, rescue_above_tokens), refusal());
   to.always(result_of(60'001), text("The cellar was read as far as it could be shown."));

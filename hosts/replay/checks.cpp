@@ -60,7 +60,8 @@ public:
       take(*e);
     compare_messages();
     if (!entries.empty())
-      out_.final_view_tokens = estimate(projection_.fixed_tokens() + projection_.view().tokens).tokens;
+      out_.final_view_tokens =
+          estimate(projection_.fixed_tokens() + projection_.view().tokens).tokens;
     out_.anchored = spread_of(std::move(anchored_));
     out_.unanchored = spread_of(std::move(unanchored_));
     return std::move(out_);
@@ -156,7 +157,8 @@ private:
     const auto end = r.message_end_index_exclusive;
     if (end > count || end < corpus_end_ || (is_rescue && end != corpus_end_))
       return "its range ends at " + std::to_string(end) + " of " + std::to_string(count);
-    const std::vector<message_ptr> corpus(journaled_.begin() + corpus_end_, journaled_.begin() + end);
+    const std::vector<message_ptr> corpus(journaled_.begin() + corpus_end_,
+                                          journaled_.begin() + end);
     if (r.history_digest != compaction::history_digest(corpus))
       return "its digest is not that of its range";
     std::vector<std::string> calls;
@@ -208,7 +210,8 @@ private:
     }
     out_.foreign_messages = journaled_.size() - found;
     if (out_.foreign_messages > 0)
-      note(std::to_string(out_.foreign_messages) + " messages of the journal are not the recording's");
+      note(std::to_string(out_.foreign_messages) +
+           " messages of the journal are not the recording's");
   }
 
   const recording& recording_;
@@ -228,8 +231,7 @@ private:
 } // namespace
 
 findings examine(const recording& r, const plan& p, const played_session& s,
-                 const std::vector<seen_request>& requests,
-                 const std::vector<entry_ptr>& entries) {
+                 const std::vector<seen_request>& requests, const std::vector<entry_ptr>& entries) {
   return examiner(r, p, s, requests).run(entries);
 }
 

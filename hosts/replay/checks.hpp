@@ -57,8 +57,7 @@ struct played_session {
 };
 
 findings examine(const recording& r, const plan& p, const played_session& s,
-                 const std::vector<seen_request>& requests,
-                 const std::vector<entry_ptr>& entries);
+                 const std::vector<seen_request>& requests, const std::vector<entry_ptr>& entries);
 
 /// One JSON object, without a line break.
 std::string to_json_text(const findings& f);

@@ -24,9 +24,15 @@ public:
   plan make() {
     for (std::size_t i = 0; i < r_.size(); ++i)
       switch (r_[i].msg.role) {
-      case message_role::user: take_prompt(i); break;
-      case message_role::assistant: take_assistant(i); break;
-      default: out_.skipped += is_owned_[i] ? 0 : 1; break;
+      case message_role::user:
+        take_prompt(i);
+        break;
+      case message_role::assistant:
+        take_assistant(i);
+        break;
+      default:
+        out_.skipped += is_owned_[i] ? 0 : 1;
+        break;
       }
     return std::move(out_);
   }

@@ -1,4 +1,5 @@
-// A recorded conversation as values: JSON lines in, messages out. How it is played stands in plan.hpp.
+// A recorded conversation as values: JSON lines in, messages out. How it is played stands in
+// plan.hpp.
 #pragma once
 
 #include <cstdint>

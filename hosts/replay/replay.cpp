@@ -1,13 +1,12 @@
 // Host, client, one prompt after the other; then the journal is read and examined.
 #include "hosts/replay/replay.hpp"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <iostream>
 #include <mutex>
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "actors/system.hpp"
 #include "hosts/client/protocol_client.hpp"
@@ -159,10 +158,13 @@ private:
                      });
     for (;;)
       switch (cues_.wait(silence_max_ms)) {
-      case cues::kind::answered: return true;
+      case cues::kind::answered:
+        return true;
       case cues::kind::overdue:
         return give_up("the prompt of line " + std::to_string(prompt.line) + " does not end");
-      case cues::kind::cancel: cancel(prompt.line); break;
+      case cues::kind::cancel:
+        cancel(prompt.line);
+        break;
       }
   }
 
@@ -219,7 +221,8 @@ result<std::vector<entry_ptr>> read_journal(journal::store& store, const std::st
   if (!*found) // nobody prompted it
     return all;
   for (;;) {
-    auto page = store.read(session_id, all.empty() ? 0 : all.back()->position, journal::read_limit_max);
+    auto page =
+        store.read(session_id, all.empty() ? 0 : all.back()->position, journal::read_limit_max);
     if (!page)
       return page.error();
     if (page->empty())
@@ -255,7 +258,8 @@ int run_replay(const replay_options& o) {
   const auto p = make_plan(*read);
   const true_sizes sizes(*read);
   cues to_client;
-  // The host may hold on to the model for as long as it lives; what the model refers to lives longer.
+  // The host may hold on to the model for as long as it lives; what the model refers to lives
+  // longer.
   const auto model =
       std::make_shared<script>(*read, p, sizes, script_options{o.reject_above_tokens}, to_client);
   const auto tools = std::make_shared<const tools::registry>(scripted_tools(*read, *model));

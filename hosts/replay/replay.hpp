@@ -10,10 +10,11 @@ namespace rind::hosts::replay {
 struct replay_options {
   std::string file;
   std::int64_t window_tokens = 0;
-  std::optional<std::int64_t> percent;             // of the window, for the threshold
-  std::optional<std::int64_t> reject_above_tokens; // the model refuses requests of a true size above it
-  std::int64_t manual_every = 0;   // compacts after every so many prompts; 0: never
-  std::string journal = "memory";  // or sqlite:PATH
+  std::optional<std::int64_t> percent; // of the window, for the threshold
+  std::optional<std::int64_t>
+      reject_above_tokens;        // the model refuses requests of a true size above it
+  std::int64_t manual_every = 0;  // compacts after every so many prompts; 0: never
+  std::string journal = "memory"; // or sqlite:PATH
   bool json = false;
 };
 

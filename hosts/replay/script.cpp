@@ -155,9 +155,9 @@ provider_error script::too_long(std::int64_t tokens) const {
 script::reply script::summarise(const sampling_request& request, const seen_request& seen) const {
   sampling_answer a;
   const auto& corpus = request.messages.back()->content;
-  const auto characters = std::min({summary_chars_max,
-                                    request.output_limit_tokens * summary_chars_per_token,
-                                    count_characters(corpus) / summary_share_of_corpus});
+  const auto characters =
+      std::min({summary_chars_max, request.output_limit_tokens * summary_chars_per_token,
+                count_characters(corpus) / summary_share_of_corpus});
   auto m = std::make_shared<message>();
   m->role = message_role::assistant;
   m->model = request.model;
@@ -177,8 +177,7 @@ bool script::shows_last_answer(const sampling_request& request) const {
   const auto newest =
       std::find_if(request.messages.rbegin(), request.messages.rend(),
                    [](const message_ptr& m) { return m->role == message_role::assistant; });
-  const auto& answered =
-      recording_[plan_.turns[turn_].steps[*last_answer_].assistants.back()].msg;
+  const auto& answered = recording_[plan_.turns[turn_].steps[*last_answer_].assistants.back()].msg;
   return newest != request.messages.rend() && (*newest)->content == answered.content &&
          (*newest)->tool_calls == answered.tool_calls;
 }
@@ -211,8 +210,8 @@ script::reply script::leave_open() const {
 }
 
 script::reply script::play(const step& s, seen_request& seen) {
-  const auto newest = s.results.empty() ? s.assistants.back()
-                                        : std::max(s.assistants.back(), s.results.back());
+  const auto newest =
+      s.results.empty() ? s.assistants.back() : std::max(s.assistants.back(), s.results.back());
   played_ = std::max(played_, newest + 1);
   reply r;
   if (s.kind != step_kind::answer) {
@@ -326,7 +325,8 @@ private:
 
 constexpr std::int64_t stand_in_bytes_per_token = 4;
 constexpr std::string_view stand_in_text =
-    "You are a coding assistant. You help people by reading files, running commands, and editing or "
+    "You are a coding assistant. You help people by reading files, running commands, and editing "
+    "or "
     "writing code. Use the tools that you were given, and say which file you mean when you change "
     "one. Keep your answers short and be careful with what you cannot undo.\n";
 
@@ -347,7 +347,8 @@ std::string stand_in_prompt(std::int64_t fixed_tokens, const tool_definitions& t
   auto bytes = fixed_tokens * stand_in_bytes_per_token;
   if (tools)
     for (const auto& t : *tools)
-      bytes -= static_cast<std::int64_t>(t.name.size() + t.description.size() + t.parameters.size());
+      bytes -=
+          static_cast<std::int64_t>(t.name.size() + t.description.size() + t.parameters.size());
   std::string text;
   while (static_cast<std::int64_t>(text.size()) < bytes)
     text += stand_in_text;

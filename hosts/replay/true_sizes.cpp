@@ -35,9 +35,9 @@ true_sizes::true_sizes(const recording& r)
       count_before(i);
     before = i;
   }
-  tokens_per_byte_ =
-      known_bytes_ > 0 ? static_cast<double>(known_tokens_) / static_cast<double>(known_bytes_)
-                       : 1.0 / static_cast<double>(bytes_per_token_before_the_first_count);
+  tokens_per_byte_ = known_bytes_ > 0
+                         ? static_cast<double>(known_tokens_) / static_cast<double>(known_bytes_)
+                         : 1.0 / static_cast<double>(bytes_per_token_before_the_first_count);
   for (std::size_t i = 0; i < r.size(); ++i)
     if (!known_[i])
       tokens_[i] = static_cast<double>(bytes_of(r[i].msg)) * tokens_per_byte_;

@@ -19,14 +19,16 @@ public:
   /// Tokens of system messages and tool schemas: what the first known prompt holds beyond its
   /// messages, those taken at 4 bytes a token.
   std::int64_t fixed_tokens() const { return fixed_tokens_; }
-  /// Tokens a byte over all known intervals; for what was never counted: handoffs, notes, summaries.
+  /// Tokens a byte over all known intervals; for what was never counted: handoffs, notes,
+  /// summaries.
   double tokens_per_byte() const { return tokens_per_byte_; }
   /// Tokens of a recorded message.
   double tokens_of(std::size_t index) const { return tokens_[index]; }
 
-  /// Tokens of a conversation request: the fixed part, and each message as recorded. A shortened body
-  /// counts its share; what is not of the recording counts by its bytes. `played` is one past the
-  /// newest message of the recording that was played: it decides between messages that say the same.
+  /// Tokens of a conversation request: the fixed part, and each message as recorded. A shortened
+  /// body counts its share; what is not of the recording counts by its bytes. `played` is one past
+  /// the newest message of the recording that was played: it decides between messages that say the
+  /// same.
   std::int64_t request_tokens(const std::vector<message_ptr>& messages, std::size_t played) const;
   /// Tokens of a request that has nothing of the recording in it word for word.
   std::int64_t foreign_tokens(const std::vector<message_ptr>& messages) const;
@@ -43,7 +45,8 @@ private:
   double tokens_per_byte_ = 0;
   std::int64_t known_tokens_ = 0;
   std::int64_t known_bytes_ = 0;
-  std::map<std::string, std::vector<std::size_t>> places_; // ascending, by what identifies a message
+  std::map<std::string, std::vector<std::size_t>>
+      places_; // ascending, by what identifies a message
 };
 
 } // namespace rind::hosts::replay

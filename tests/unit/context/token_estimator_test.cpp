@@ -84,6 +84,28 @@ TEST(estimate, F13_tool_schemas_count) {
   EXPECT_GT(estimate_tools({tool}), estimate_text(tool.description));
 }
 
+TEST(estimate, F14_an_escape_in_json_costs_about_what_it_stands_for) {
+  const std::string code =
+      repeated("\tif (open) {\n\t\tsay(\"it is open\");\n\t\tpaths.push_back(\"C:\\\\files\");\n\t}\n", 20);
+  std::string escaped;
+  for (const char c : code)
+    escaped += c == '\n'   ? "\\n"
+               : c == '\t' ? "\\t"
+               : c == '"'  ? "\\\""
+               : c == '\\' ? "\\\\"
+                           : std::string(1, c);
+  EXPECT_NEAR(static_cast<double>(estimate_json(escaped)), static_cast<double>(estimate_text(code)),
+              0.02 * static_cast<double>(estimate_text(code)));
+  EXPECT_GT(estimate_text(escaped), estimate_text(code)); // as text the escapes are read too
+  EXPECT_EQ(estimate_json(""), 0);
+  EXPECT_GE(estimate_json("\\"), 1); // cut inside an escape
+  EXPECT_GE(estimate_json("\\u00e9"), 1);
+}
+
+TEST(estimate, F14_an_escape_in_a_text_is_one_token_with_its_letter) {
+  EXPECT_NEAR(static_cast<double>(estimate_text(repeated("\\t", 100))), 60, 40);
+}
+
 RC_GTEST_PROP(estimate, S12_a_concatenation_is_the_sum_within_a_token_a_piece,
               (const std::vector<std::string>& pieces)) {
   std::string all;
