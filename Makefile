@@ -3,13 +3,14 @@
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CTEST = ctest --no-tests=error --output-on-failure -j $(JOBS)
 
-.PHONY: help demo test test-asan test-tsan bench format check install-deps
+.PHONY: help demo test test-asan test-tsan test-canaries bench format check install-deps
 
 help:
 	@echo 'make demo          build, then drive 64 sessions through every kind of compaction'
 	@echo 'make test          build, then run every test'
 	@echo 'make test-asan     the tests under the address and undefined behaviour sanitizers'
 	@echo 'make test-tsan     the tests of everything that owns a thread, under the thread sanitizer'
+	@echo 'make test-canaries prove that the crash test sees known faults of the journal'
 	@echo 'make bench         build and run the benchmarks'
 	@echo 'make format        format the sources in place'
 	@echo 'make check         format, layers, lone headers, build and tests'
@@ -32,6 +33,11 @@ test-asan test-tsan: test-%:
 	cmake --preset $*
 	cmake --build --preset $* -j $(JOBS)
 	$(CTEST) --test-dir build/$*
+
+test-canaries:
+	scripts/install-deps test
+	cmake --preset release
+	scripts/check-canaries build/release
 
 bench:
 	scripts/install-deps bench

@@ -150,8 +150,11 @@ void directory::resume_interrupted(std::string after) {
 caf::result<done_reply> directory::on_stop(const stop_command& c) {
   const answer<done_reply> reply{make_response_promise<done_reply>()};
   stop_replies_.push_back(reply);
-  if (stopping_)
+  if (stopping_) {
+    if (stop_open_ == 0)
+      answer_stops(); // all came to rest before
     return reply.promise();
+  }
   stopping_ = c;
   stop_open_ = live_.size() + 1;
   for (const auto& [id, s] : live_)
@@ -161,8 +164,11 @@ caf::result<done_reply> directory::on_stop(const stop_command& c) {
 }
 
 void directory::stopped_one() {
-  if (--stop_open_ > 0)
-    return;
+  if (--stop_open_ == 0)
+    answer_stops();
+}
+
+void directory::answer_stops() {
   for (auto& reply : std::exchange(stop_replies_, {}))
     reply.deliver(done_reply{rind::done{}});
 }

@@ -38,6 +38,7 @@ private:
   session_actor spawn_session(const open_session_command& c, bool in_journal);
   void resume_interrupted(std::string after);
   void stopped_one();
+  void answer_stops();
 
   node_ptr node_;
   std::map<std::string, live_session> live_;

@@ -90,6 +90,7 @@ private:
 
   // -- prompts and the slot (session_slot.cpp) --
   void prompt(const prompt_command& c, promise<prompt_reply> reply);
+  bool must_look_up(const std::string& input_id) const;
   void admit(waiting_prompt p);
   void resume_turn(promise<prompt_reply> reply);
   void answer_known_input(waiting_prompt p, const journal::input_trace& trace);
@@ -160,6 +161,7 @@ private:
   rind::session::execution_slot slot_;
   rind::session::input_queues queues_;
   std::deque<waiting_prompt> waiting_;
+  std::int64_t lookups_ = 0; // prompts and inputs whose id the journal is asked for
   std::vector<std::function<void()>> queue_retry_; // the same input came twice while its entry was on the way
   std::vector<std::function<void()>> settled_; // look again once the slot has settled; bounded by the commands that are open
   std::optional<running_operation> running_;

@@ -25,15 +25,19 @@ void session::queue_input(const queue_input_command& c, promise<queued_reply> re
   }
   if (auto why = too_large(c.input))
     return reply.deliver(queued_reply{std::move(*why)});
-  if (c.input_id.empty() || !projection_.exists())
+  if (!must_look_up(c.input_id))
     return accept_input(c, std::move(reply));
   if (const auto* known = queues_.find(c.input_id); known && running_) {
     if (known->text != c.input)
       return reply.deliver(queued_reply{make_failure(error_code::invalid_request, "input_id " + c.input_id + " was used for another input")});
   }
+  ++lookups_;
   request(node_->journal, caf::infinite, find_input_command{options_.session_id, c.input_id})
       .then(
           [this, c, reply](find_input_reply& r) mutable {
+            --lookups_;
+            if (c.input_id.empty())
+              return accept_input(c, std::move(reply));
             if (!r.value)
               return reply.deliver(queued_reply{journal_refusal(r.value.error())});
             if (!*r.value)
@@ -44,7 +48,8 @@ void session::queue_input(const queue_input_command& c, promise<queued_reply> re
                   queued_reply{make_failure(error_code::invalid_request, "input_id " + c.input_id + " was used for another input")});
             reply.deliver(queued_reply{queued_answer{c.input_id, c.input, c.mode, queues_.count(c.mode)}});
           },
-          [reply](caf::error&) mutable {
+          [this, reply](caf::error&) mutable {
+            --lookups_;
             reply.deliver(queued_reply{make_failure(error_code::unavailable, "persistence_failed: the journal is gone")});
           });
 }

@@ -56,6 +56,11 @@ std::optional<failure> session::too_large(const std::string& input) const {
 
 // -- prompts -----------------------------------------------------------------------
 
+/// One without an id asks the journal for nothing, but it must not overtake those that do: first come, first served.
+bool session::must_look_up(const std::string& input_id) const {
+  return projection_.exists() && (!input_id.empty() || lookups_ > 0);
+}
+
 void session::prompt(const prompt_command& c, promise<prompt_reply> reply) {
   if (stopping_)
     return reply.deliver(prompt_reply{stopping()});
@@ -64,18 +69,23 @@ void session::prompt(const prompt_command& c, promise<prompt_reply> reply) {
   if (auto why = too_large(c.input))
     return reply.deliver(prompt_reply{std::move(*why)});
   waiting_prompt p{c, std::move(reply)};
-  if (c.input_id.empty() || !projection_.exists())
+  if (!must_look_up(c.input_id))
     return admit(std::move(p));
+  ++lookups_;
   request(node_->journal, caf::infinite, find_input_command{options_.session_id, c.input_id})
       .then(
           [this, p](find_input_reply& r) mutable {
+            --lookups_;
+            if (p.command.input_id.empty())
+              return admit(std::move(p));
             if (!r.value)
               return p.reply.deliver(prompt_reply{journal_refusal(r.value.error())});
             if (*r.value)
               return answer_known_input(std::move(p), **r.value);
             admit(std::move(p));
           },
-          [p](caf::error&) mutable {
+          [this, p](caf::error&) mutable {
+            --lookups_;
             p.reply.deliver(prompt_reply{make_failure(error_code::unavailable, "persistence_failed: the journal is gone")});
           });
 }

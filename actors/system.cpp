@@ -25,6 +25,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
+#include <map>
 #include <mutex>
 
 namespace rind::actors {
@@ -33,6 +35,9 @@ namespace {
 
 /// Beyond the grace of a stop: what cancelling and committing may take before the stop goes on without it.
 constexpr std::int64_t stop_margin_ms = 15'000;
+
+/// What a client may take to read its last answers.
+constexpr std::int64_t last_words_ms = 2'000;
 
 result<std::unique_ptr<rind::journal::store>> open_store(const std::string& where) {
   if (where == "memory")
@@ -54,12 +59,15 @@ struct system::state {
   std::unique_ptr<caf::actor_system> actors;
   wired_node wired;
   std::unique_ptr<net::asio_server> server;
-  std::mutex mutex; // guards stdio
+  std::mutex mutex; // guards stdio and open
+  std::map<connection_id, connection_actor> open;
+  std::condition_variable all_closed;
   std::vector<std::unique_ptr<net::stdio_server>> stdio;
   std::vector<int> owned_fds; // the host's ends of socket pairs
   std::atomic<connection_id> next_connection{1};
-  std::atomic<std::size_t> connections{0};
   bool stopped = false;
+
+  void let_clients_read_on();
 
   net::connection_events accept(net::connection_ptr wire, client_options options, std::function<void()> on_closed);
 };
@@ -71,19 +79,35 @@ net::connection_events system::state::accept(net::connection_ptr wire, client_op
   o.resume_latest = options.resume_latest;
   o.stop_host_on_shutdown = options.stop_host_on_shutdown;
   o.token = wired.node->settings.server.token.reveal();
-  ++connections;
+  const auto id = o.id;
   auto handle = connection_actor{actors->spawn<connection>(wired.node, wired.directory, std::move(wire), std::move(o))};
+  {
+    std::lock_guard guard{mutex};
+    open.emplace(id, handle);
+  }
   net::connection_events events;
   events.on_bytes = [handle](std::string bytes) { caf::anon_send(handle, bytes_received{std::move(bytes)}); };
   events.on_written = [handle](std::size_t bytes) { caf::anon_send(handle, bytes_written{bytes}); };
   events.on_end = [handle] { caf::anon_send(handle, input_ended{}); };
-  events.on_closed = [this, handle, on_closed = std::move(on_closed)] {
-    --connections;
+  events.on_closed = [this, id, handle, on_closed = std::move(on_closed)] {
     caf::anon_send(handle, connection_closed{});
+    {
+      std::lock_guard guard{mutex};
+      open.erase(id);
+    }
+    all_closed.notify_all();
     if (on_closed)
       on_closed();
   };
   return events;
+}
+
+// What the sessions answered as they came to rest stands in the connections' mailboxes and queues: it is written before they end.
+void system::state::let_clients_read_on() {
+  std::unique_lock lock{mutex};
+  for (const auto& [id, handle] : open)
+    caf::anon_send(handle, close_connection{});
+  all_closed.wait_for(lock, std::chrono::milliseconds(last_words_ms), [this] { return open.empty(); });
 }
 
 system::system(std::unique_ptr<state> s) : state_(std::move(s)) {
@@ -168,7 +192,8 @@ result<net::connection_ptr> system::connect(net::asio_client& client, net::conne
 }
 
 std::size_t system::connections() const {
-  return state_->connections;
+  std::lock_guard guard{state_->mutex};
+  return state_->open.size();
 }
 
 void system::stop(std::int64_t grace_ms) {
@@ -182,6 +207,7 @@ void system::stop(std::int64_t grace_ms) {
         .receive([](const done_reply&) {},
                  [](const caf::error&) { spdlog::error("event=stop_overdue reason=\"some sessions did not come to rest\""); });
   }
+  s.let_clients_read_on();
   s.server->stop();
   for (auto& io : s.stdio)
     io->stop();

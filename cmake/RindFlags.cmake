@@ -33,11 +33,6 @@ elseif(NOT RIND_SANITIZE STREQUAL "")
   message(FATAL_ERROR "RIND_SANITIZE is empty, address or thread, not '${RIND_SANITIZE}'")
 endif()
 
-if(NOT RIND_CANARY STREQUAL "")
-  string(TOUPPER "${RIND_CANARY}" rind_canary_upper)
-  add_compile_definitions(RIND_CANARY_${rind_canary_upper})
-endif()
-
 # ccache needs to be told that a precompiled header is safe to cache; GCC has to keep its inclusion visible.
 find_program(RIND_CCACHE ccache)
 mark_as_advanced(RIND_CCACHE)

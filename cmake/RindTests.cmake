@@ -82,6 +82,18 @@ if(RIND_WITH_CAF)
     target_compile_definitions(e2e_tests PRIVATE RIND_SLOW_DISK="$<TARGET_FILE:rind_slow_disk>")
     add_dependencies(e2e_tests rind_slow_disk)
   endif()
+
+  # The program with one known fault, for scripts/check-canaries: the journal's sources with the fault stand before the library's.
+  if(TARGET e2e_tests AND TARGET rind)
+    foreach(fault answer_before_commit split_boundary)
+      string(TOUPPER "RIND_CANARY_${fault}" definition)
+      add_executable(rind_canary_${fault} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:rind>
+        runtime/journal/writer.cpp runtime/journal/sqlite_store.cpp)
+      target_compile_definitions(rind_canary_${fault} PRIVATE ${definition})
+      target_link_libraries(rind_canary_${fault} PRIVATE rind::hosts)
+      set_target_properties(rind_canary_${fault} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/canaries")
+    endforeach()
+  endif()
 endif()
 
 # rind_check_test(NAME LABEL COMMAND ...): a test that is a command.

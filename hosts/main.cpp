@@ -24,7 +24,8 @@ using rind::hosts::settings_flags;
 /// A flag that sets a setting: its key, and the text that is stored for a flag without a value.
 void add_setting(CLI::App& app, settings_flags& flags, const std::string& flag, const std::string& key, const std::string& help) {
   app.add_option_function<std::string>(
-      flag, [&flags, flag, key](const std::string& text) { flags.values.push_back({key, text, flag}); }, help);
+         flag, [&flags, flag, key](const std::string& text) { flags.values.push_back({key, text, flag}); }, help)
+      ->take_last();
 }
 
 void add_switch(CLI::App& app, settings_flags& flags, const std::string& flag, const std::string& key, const std::string& help) {

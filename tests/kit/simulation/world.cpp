@@ -1,0 +1,332 @@
+// The wiring of a simulated node, its crash and its end.
+#include "tests/kit/simulation/world.hpp"
+
+#include <algorithm>
+
+#include <caf/send.hpp>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "messages/json.hpp"
+#include "runtime/journal/memory_store.hpp"
+#include "runtime/protocol/session_updates.hpp"
+#include "runtime/tools/port.hpp"
+
+namespace rind::kit {
+
+using namespace rind::actors;
+
+config::settings world_settings() {
+  config::settings s;
+  const auto model = [](std::string name, std::int64_t window) {
+    config::model_settings m;
+    m.name = std::move(name);
+    m.limits.window_tokens = window;
+    return m;
+  };
+  config::provider_settings p;
+  p.name = "scripted";
+  p.models = {model("model-a", world_window_tokens), model("model-big", world_window_tokens * 10),
+              model("model-tiny", world_window_tokens / 6)};
+  s.providers = {p};
+  s.default_model = "model-a";
+  return s;
+}
+
+/// What a node's writer owns: the world's store, until the node dies.
+struct world::gate {
+  bool open = true;
+};
+
+namespace {
+
+using namespace rind::journal;
+
+template <class Gate>
+class gated_store final : public store {
+public:
+  gated_store(std::shared_ptr<store> inner, std::shared_ptr<Gate> gate)
+      : inner_(std::move(inner)), gate_(std::move(gate)) {}
+
+  std::vector<result<append_receipt>> append(std::span<const append_request> group) override {
+    if (gate_->open)
+      return inner_->append(group);
+    return std::vector<result<append_receipt>>(group.size(), closed());
+  }
+  result<loaded_session> claim(const std::string& id) override {
+    return ask<loaded_session>([&] { return inner_->claim(id); });
+  }
+  result<std::vector<entry_ptr>> read(const std::string& id, std::int64_t after,
+                                      std::int64_t limit) override {
+    return ask<std::vector<entry_ptr>>([&] { return inner_->read(id, after, limit); });
+  }
+  result<std::optional<session_summary>> find(const std::string& id) override {
+    return ask<std::optional<session_summary>>([&] { return inner_->find(id); });
+  }
+  result<session_page> list(std::int64_t limit, const std::string& after) override {
+    return ask<session_page>([&] { return inner_->list(limit, after); });
+  }
+  result<std::optional<input_trace>> find_input(const std::string& id,
+                                                const std::string& input_id) override {
+    return ask<std::optional<input_trace>>([&] { return inner_->find_input(id, input_id); });
+  }
+  result<done> remove(const std::string& id, std::uint64_t epoch) override {
+    return ask<done>([&] { return inner_->remove(id, epoch); });
+  }
+
+private:
+  static failure closed() {
+    return make_failure(error_code::persistence_failed, "the node is dead");
+  }
+  template <class T, class Call>
+  result<T> ask(Call call) {
+    if (!gate_->open)
+      return closed();
+    return call();
+  }
+
+  std::shared_ptr<store> inner_;
+  std::shared_ptr<Gate> gate_;
+};
+
+} // namespace
+
+world::world(world_options options)
+    : options_(std::move(options)), time_({options_.seed, options_.shuffled}) {
+  const auto at = [this](std::int64_t ms, std::function<void()> then) {
+    time_.at(ms, std::move(then));
+  };
+  const auto clock = [this] { return time_.now_ms(); };
+  model_ = std::make_shared<scripted_model>(at, clock);
+  for (const auto& name : options_.tools)
+    tools_[name] = std::make_shared<scripted_tool>(name, at);
+  environment_ = std::make_shared<seeded_environment>(options_.seed, clock);
+  operator_ = spawn_client();
+  restart();
+}
+
+world::~world() {
+  // Half of a test's failures show here as well; the first message is the one to read.
+  try {
+    if (is_up()) {
+      (void)stop(0);
+      time_.advance_until([this] { return model_->in_flight() == 0; }, 10'000);
+      run();
+      stop_actors(*node_);
+      node_.reset();
+    }
+    clients_.push_back(std::move(operator_));
+    for (auto& c : clients_) {
+      c.self->attach({});
+      caf::anon_send_exit(c.handle, caf::exit_reason::user_shutdown);
+    }
+    clients_.clear();
+    run();
+    if (auto what = leftovers(); !what.empty())
+      ADD_FAILURE() << "left over at the end of the world: " << what;
+  } catch (const std::exception& e) {
+    ADD_FAILURE() << "the world does not come to its end: " << e.what();
+  }
+  model_->forget();
+  for (auto& [name, t] : tools_)
+    t->forget();
+  time_.drop_timers();
+}
+
+std::string world::leftovers() {
+  std::string what;
+  if (const auto n = time_.actors_alive(); n > 0)
+    what += std::to_string(n) + " actors; ";
+  if (const auto n = model_->in_flight(); n > 0)
+    what += std::to_string(n) + " requests at the model; ";
+  if (const auto n = model_->unused(); n > 0)
+    what += std::to_string(n) + " answers that nobody asked for; ";
+  if (const auto n = model_->unexpected(); n > 0)
+    what += std::to_string(n) + " requests that the script did not expect; ";
+  return what;
+}
+
+// -- the node ------------------------------------------------------------------
+
+void world::restart() {
+  if (is_up())
+    crash();
+  if (options_.open_store || !store_) {
+    auto opened = options_.open_store ? options_.open_store()
+                                      : std::unique_ptr<rind::journal::store>{std::make_unique<memory_store>()};
+    store_ = make_faulty_store(std::move(opened), faults_);
+  }
+  gate_ = std::make_shared<gate>();
+  auto tools = std::make_shared<rind::tools::registry>();
+  for (auto& [name, t] : tools_)
+    tools->add(t);
+  wiring_parts parts;
+  parts.env = environment_;
+  parts.writer = std::make_shared<writer>(std::make_unique<gated_store<gate>>(store_, gate_),
+                                          writer_mode::run_inline);
+  parts.tools = std::move(tools);
+  parts.make_provider = [this](const config::provider_settings*) { return model_; };
+  auto wired = wire_node(time_.system(), options_.settings, parts);
+  if (!wired)
+    throw std::runtime_error(wired.error().message);
+  node_ = std::make_unique<wired_node>(std::move(*wired));
+  run();
+}
+
+void world::crash() {
+  gate_->open = false;
+  node_.reset();
+  std::vector<caf::actor_id> keep{operator_.handle.id()};
+  for (const auto& c : clients_)
+    keep.push_back(c.handle.id());
+  time_.kill_actors(
+      [&](caf::actor_id id) { return std::find(keep.begin(), keep.end(), id) != keep.end(); });
+  model_->forget();
+  for (auto& [name, t] : tools_)
+    t->forget();
+  time_.drop_timers();
+  if (options_.open_store)
+    store_.reset();
+}
+
+awaited<done> world::stop(std::int64_t grace_ms) {
+  return operator_.self->stop(node_->directory, {grace_ms, cancel_reason::shutdown});
+}
+
+// -- clients -------------------------------------------------------------------
+
+world::client_slot world::spawn_client() {
+  auto handle = subscriber{time_.system().spawn<scripted_client>(++last_connection_)};
+  run();
+  auto* self = static_cast<scripted_client*>(caf::actor_cast<caf::abstract_actor*>(handle));
+  return {std::move(handle), self};
+}
+
+rind::result<session_actor> world::open(open_session_command command) {
+  auto answer = operator_.self->open(node_->directory, std::move(command));
+  run();
+  if (!answer.arrived())
+    return make_failure(error_code::internal_error, "the directory did not answer");
+  return answer.ok() ? rind::result<session_actor>{answer.value()} : answer.error();
+}
+
+error_code world::open_error(const std::string& session_id, open_mode mode) {
+  auto session = open({session_id, mode, {}, {}});
+  if (session)
+    throw std::logic_error("session " + session_id + " could be opened");
+  return session.error().code;
+}
+
+scripted_client& world::client(const std::string& session_id, const std::string& model,
+                               const std::string& system_prompt) {
+  auto session = open({session_id, open_mode::existing, {}, {}});
+  if (!session && session.error().code == error_code::session_not_found)
+    session = open({session_id, open_mode::create, model, system_prompt});
+  if (!session)
+    throw std::runtime_error("session " + session_id + ": " + session.error().message);
+  clients_.push_back(spawn_client());
+  auto& c = *clients_.back().self;
+  c.attach(*session);
+  c.subscribe();
+  run();
+  return c;
+}
+
+void world::reconnect(scripted_client& c, const std::string& session_id) {
+  auto session = open({session_id, open_mode::existing, {}, {}});
+  if (!session)
+    throw std::runtime_error("session " + session_id + ": " + session.error().message);
+  c.attach(*session);
+  c.subscribe();
+  run();
+}
+
+// -- the journal ---------------------------------------------------------------
+
+std::vector<entry_ptr> world::journal_of(const std::string& session_id) {
+  std::vector<entry_ptr> all;
+  for (;;) {
+    auto page = store_->read(session_id, all.empty() ? 0 : all.back()->position, read_limit_max);
+    if (!page && page.error().code == error_code::session_not_found)
+      return all; // nobody prompted it yet
+    if (!page)
+      throw std::runtime_error(page.error().message);
+    if (page->empty())
+      return all;
+    all.insert(all.end(), page->begin(), page->end());
+  }
+}
+
+view::projection world::projection_of(const std::string& session_id) {
+  rind::tools::registry tools;
+  for (auto& [name, t] : tools_)
+    tools.add(t);
+  view::projection_settings settings;
+  settings.tools = tools.definitions();
+  if (!options_.settings.session.system_prompt.empty()) {
+    auto m = std::make_shared<message>();
+    m->role = message_role::system;
+    m->content = options_.settings.session.system_prompt;
+    settings.system_messages = {std::move(m)};
+  }
+  view::projection p{std::move(settings)};
+  for (const auto& e : journal_of(session_id))
+    if (auto applied = p.apply(*e); !applied)
+      throw std::runtime_error(applied.error().message);
+  return p;
+}
+
+// -- events as text --------------------------------------------------------------
+
+namespace {
+
+nlohmann::json body_of(const session_event& event) {
+  return protocol::event_body(event);
+}
+
+bool is_noise(const std::string& type) {
+  return type == "assistant_delta" || type == "reasoning_delta" || type == "token_stats_updated";
+}
+
+} // namespace
+
+std::vector<std::string> types_of(const std::vector<event_ptr>& events) {
+  std::vector<std::string> types;
+  for (const auto& e : events)
+    if (auto type = body_of(*e).at("type").get<std::string>(); !is_noise(type))
+      types.push_back(std::move(type));
+  return types;
+}
+
+std::string line_of(const std::vector<event_ptr>& events) {
+  std::string line;
+  for (const auto& e : events) {
+    const auto body = body_of(*e);
+    auto type = body.at("type").get<std::string>();
+    if (is_noise(type))
+      continue;
+    if (type == "compaction_ended")
+      type += ":" + body.at("outcome").get<std::string>();
+    else if (type == "turn_failed")
+      type += ":" + body.at("code").get<std::string>();
+    else if (type == "turn_cancelled")
+      type += ":" + body.at("reason").get<std::string>();
+    else if (type == "context_compacted")
+      type += ":" + body.at("record").at("strategy").get<std::string>();
+    line += (line.empty() ? "" : " ") + type;
+  }
+  return line;
+}
+
+std::string text_of(const session_event& event) {
+  return dump_json(body_of(event));
+}
+
+std::string line_of(const std::vector<entry_ptr>& entries) {
+  std::string line;
+  for (const auto& e : entries)
+    line += (line.empty() ? "" : " ") + std::string{kind_of(e->body)};
+  return line;
+}
+
+} // namespace rind::kit
