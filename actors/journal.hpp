@@ -16,6 +16,7 @@ public:
   behavior_type make_behavior() override;
 
 private:
+  caf::result<append_reply> append(append_command& c);
   /// A read on the writer's thread, in order with the appends before it.
   template <class Reply, class Read>
   caf::result<Reply> post(Read read);

@@ -175,9 +175,13 @@ void session::append(const std::string& turn_id, std::vector<entry_body> bodies,
     e.body = std::move(body);
     r.entries.push_back(std::move(e));
   }
+  const auto first_id = r.entries.front().id;
+  const auto count = r.entries.size();
   request(node_->journal, caf::infinite, std::move(command))
       .then(
-          [this, then](append_reply& reply) {
+          [this, then, first_id, count](append_reply& reply) {
+            if (!reply.value && reply.value.error().code == error_code::persistence_failed)
+              return find_out(first_id, count, std::move(reply.value.error()), then);
             if (!reply.value)
               return then(std::move(reply.value.error()));
             epoch_ = reply.value->epoch;
@@ -187,6 +191,26 @@ void session::append(const std::string& turn_id, std::vector<entry_body> bodies,
             then(std::move(reply.value->entries));
           },
           [then](caf::error&) { then(make_failure(error_code::persistence_failed, "the journal is gone")); });
+}
+
+// A journal that failed may have written all the same. What it holds decides, not what it answered: else the session would go on from
+// another state than the one that a restart finds.
+void session::find_out(const std::string& first_id, std::size_t count, failure why, appended then) {
+  request(node_->journal, caf::infinite, read_command{options_.session_id, projection_.last_position(), journal::read_limit_max})
+      .then(
+          [this, first_id, count, why, then](const read_reply& r) {
+            std::vector<entry_ptr> own;
+            if (r.value)
+              for (const auto& e : *r.value)
+                if (own.size() < count && (!own.empty() || e->id == first_id))
+                  own.push_back(e);
+            if (own.size() < count)
+              return then(why);
+            for (const auto& e : *r.value)
+              take(e);
+            then(std::move(own));
+          },
+          [why, then](caf::error&) { then(why); });
 }
 
 // Entries come from two sides, this session's appends and the compaction service's, each answered on its own way: an input that is

@@ -77,6 +77,7 @@ private:
 
   // -- journal (session.cpp) --
   void append(const std::string& turn_id, std::vector<entry_body> bodies, appended then);
+  void find_out(const std::string& first_id, std::size_t count, failure why, appended then);
   void take(const entry_ptr& e);
   void take_next(const entry_ptr& e);
   void read_missing();

@@ -198,7 +198,7 @@ TEST(durability, S23_usage_of_a_summary_that_was_thrown_away_is_recorded) {
   w.model().expect_summary(says("Summary.").counted(6'100, 12).after(10));
   auto compacted = ann.compact();
   w.run();
-  w.faults().appends[w.faults().append_count + 1] = {error_code::persistence_conflict, false};
+  w.refuse_append(1, error_code::persistence_conflict);
   w.advance(100);
   EXPECT_EQ(compacted.said(), "persistence_conflict");
   bool recorded = false;
@@ -284,6 +284,29 @@ TEST(durability, S36_the_order_of_actors_does_not_matter) {
     }
     EXPECT_EQ(kit::durable_of(ann.events()), kit::replayed(w, "s1")) << "seed " << seed;
     EXPECT_EQ(kit::first_boundary_fault(w.model()), "") << "seed " << seed;
+  }
+}
+
+TEST(durability, S35_an_answer_that_the_journal_lost_changes_nothing) {
+  for (std::int64_t which = 1; which <= 8; ++which) {
+    kit::world w;
+    kit::serve_politely(w);
+    auto& ann = w.client("s1");
+    kit::fill(w, ann, 2'300, 4);
+    w.lose_answer(which);
+    auto answer = ann.prompt(text_of_tokens(900)); // compacts and answers
+    auto steered = ann.steer("Mind this.");
+    w.advance(1'000);
+    ASSERT_EQ(answer.said(), "ok") << which;
+    EXPECT_EQ(answer.value().outcome, entries::turn_outcome::completed) << which;
+    EXPECT_EQ(steered.said(), "ok") << which;
+    EXPECT_EQ(kit::durable_of(ann.events()), kit::replayed(w, "s1")) << which;
+    EXPECT_EQ(kit::fate_of(w, "s1", "Mind this.").delivered, 1) << which;
+    w.faults().appends.clear();
+    w.restart();
+    kit::serve_politely(w);
+    w.reconnect(ann, "s1");
+    kit::fill(w, ann, 20);
   }
 }
 

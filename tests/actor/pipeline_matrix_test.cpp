@@ -242,15 +242,13 @@ private:
   }
 
   void spoil_the_commit() {
-    auto& f = world_.faults();
-    const auto next = f.append_count + 1;
     switch (row_.boundary) {
     case commit::works: break;
-    case commit::fails: f.appends[next] = {}; break;
+    case commit::fails: world_.refuse_append(); break;
     case commit::conflicts_twice: // between the two the usage of the first summary is journaled
-      f.appends[next + 2] = {error_code::persistence_conflict, false};
+      world_.refuse_append(3, error_code::persistence_conflict);
       [[fallthrough]];
-    case commit::conflicts_once: f.appends[next] = {error_code::persistence_conflict, false}; break;
+    case commit::conflicts_once: world_.refuse_append(1, error_code::persistence_conflict); break;
     }
   }
 

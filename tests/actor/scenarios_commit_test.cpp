@@ -134,7 +134,7 @@ TEST(scenario, F40_S39_whichever_append_fails_nothing_that_was_there_is_lost) {
     auto& ann = w.client("s1");
     kit::fill(w, ann, 2'300, 4);
     const auto before = w.journal_of("s1");
-    w.faults().appends[w.faults().append_count + which] = {};
+    w.refuse_append(which);
     auto answer = ann.prompt(text_of_tokens(800)); // compacts and samples
     w.advance(1'000);
     ASSERT_TRUE(answer.arrived()) << which;

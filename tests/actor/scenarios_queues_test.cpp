@@ -126,7 +126,7 @@ TEST_P(steers_around_a_compaction, F64_S27_in_order_after_the_boundary_or_handed
   ann.steer("Third.");
   w.run();
   if (fails)
-    w.faults().appends[w.faults().append_count + 1] = {};
+    w.refuse_append();
   w.advance(1'000);
   std::vector<std::string> delivered;
   std::vector<std::string> handed_back;

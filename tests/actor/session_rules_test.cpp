@@ -112,7 +112,7 @@ TEST_F(session_rules, S2_no_waiting_prompt_starts_once_the_host_stops) {
 
 TEST_F(session_rules, S3_an_accepted_input_is_journaled_before_it_is_answered) {
   hanging_turn();
-  w.faults().appends[w.faults().append_count + 1] = {};
+  w.refuse_append();
   auto lost = ann.steer("Lost.");
   auto kept = ann.steer("Kept.");
   w.run();
@@ -365,7 +365,7 @@ TEST_F(session_rules, S5_a_refused_terminal_entry_interrupts_without_a_terminal_
   w.model().expect(says("Done.").after(10));
   auto answer = ann.prompt("Go.");
   w.run();
-  w.faults().appends[w.faults().append_count + 2] = {}; // the answer's message first
+  w.refuse_append(2); // the answer's message first
   w.advance(100);
   EXPECT_EQ(answer.said(), "Unavailable");
   EXPECT_EQ(kit::last_end(ann.events()), nullptr);
@@ -389,7 +389,7 @@ TEST_F(session_rules, S5_one_terminal_event_and_nothing_after_it) {
 }
 
 TEST_F(session_rules, S6_a_prompt_that_the_journal_refuses_is_answered_and_never_sent) {
-  w.faults().appends[w.faults().append_count + 1] = {};
+  w.refuse_append();
   auto answer = ann.prompt("Go.");
   w.run();
   EXPECT_EQ(answer.said(), "Unavailable");

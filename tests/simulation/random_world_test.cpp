@@ -113,8 +113,10 @@ private:
     const auto at = below(clients_.size());
     auto& c = *clients_[at];
     const auto id = "s" + std::to_string(at);
-    if (one_in(25))
-      w_.faults().appends[w_.faults().append_count + 1 + static_cast<std::int64_t>(below(6))] = {};
+    if (one_in(25)) {
+      const auto nth = 1 + static_cast<std::int64_t>(below(6));
+      one_in(2) ? w_.lose_answer(nth) : w_.refuse_append(nth);
+    }
     switch (below(9)) {
     case 0:
     case 1:

@@ -189,6 +189,17 @@ void world::crash() {
     store_.reset();
 }
 
+void world::refuse_append(std::int64_t nth, error_code code) {
+  const auto number = faults_->append_count + nth;
+  faults_->appends[number] = {code, false};
+  if (code == error_code::persistence_failed)
+    faults_->appends[number + 1] = {code, false};
+}
+
+void world::lose_answer(std::int64_t nth) {
+  faults_->appends[faults_->append_count + nth] = {error_code::persistence_failed, true};
+}
+
 awaited<done> world::stop(std::int64_t grace_ms) {
   return operator_.self->stop(node_->directory, {grace_ms, cancel_reason::shutdown});
 }

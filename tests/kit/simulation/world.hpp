@@ -56,6 +56,11 @@ public:
   scripted_model& model() { return *model_; }
   scripted_tool& tool(const std::string& name = "look") { return *tools_.at(name); }
   journal_faults& faults() { return *faults_; }
+  /// The append that comes `nth` from now (1: the next) is refused for good. A node asks once more
+  /// after persistence_failed, so that fault is scripted twice.
+  void refuse_append(std::int64_t nth = 1, error_code code = error_code::persistence_failed);
+  /// It is made, and its answer is lost.
+  void lose_answer(std::int64_t nth = 1);
   config::settings& settings() { return options_.settings; } // for the next restart
 
   // -- time --
