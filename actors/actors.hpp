@@ -1,17 +1,18 @@
-// Every actor interface of a node: the architecture on one page. An alias each, a comment over each handler. Who owns what stands in
-// the header of each actor; what is decided stands in runtime/.
+// Every actor interface of a node: the architecture on one page. An alias each, a comment over each
+// handler. Who owns what stands in the header of each actor; what is decided stands in runtime/.
 #pragma once
+
+#include <caf/typed_actor.hpp>
 
 #include "actors/messages.hpp"
 #include "messages/caf_types.hpp"
-
-#include <caf/typed_actor.hpp>
 
 namespace rind::actors {
 
 /// Puts a blocking store behind messages. One a store.
 using journal_actor = caf::typed_actor<
-    /// One atomic append; the answer comes when it is durable. Appends of one sender keep their order.
+    /// One atomic append; the answer comes when it is durable. Appends of one sender keep their
+    /// order.
     asks<append_command, append_reply>,
     /// Take a session and read it.
     asks<claim_command, claim_reply>,
@@ -58,7 +59,8 @@ struct run_tool {
   tool_listener listener;
 };
 
-/// One a node: runs tool calls in parallel, each with a deadline; a cancelled one ends within a bounded grace.
+/// One a node: runs tool calls in parallel, each with a deadline; a cancelled one ends within a
+/// bounded grace.
 using tool_runner_actor = caf::typed_actor<
     /// Run a call; an unknown tool ends at once as `unavailable`.
     tells<run_tool>,
@@ -164,20 +166,16 @@ using session_actor = caf::typed_actor<
     /// Entries that the compaction service committed.
     tells<boundary_committed>,
     // -- internal --
-    tells<grace_over>,
-    tells<idle_tick>>;
+    tells<grace_over>, tells<idle_tick>>;
 
 /// One a running operation: carries the turn machine's inputs in and its effects out.
-using turn_runner_actor = caf::typed_actor<
-    tells<sampling_progressed>,
-    tells<sampling_ended>,
-    tells<tool_progressed>,
-    tells<tool_ended>,
-    tells<compaction_begun>,
-    /// Stop as soon as possible; the terminal entry follows.
-    tells<cancel_operation>,
-    /// internal
-    tells<retry_tick>>;
+using turn_runner_actor =
+    caf::typed_actor<tells<sampling_progressed>, tells<sampling_ended>, tells<tool_progressed>,
+                     tells<tool_ended>, tells<compaction_begun>,
+                     /// Stop as soon as possible; the terminal entry follows.
+                     tells<cancel_operation>,
+                     /// internal
+                     tells<retry_tick>>;
 
 struct open_session_reply {
   result<session_actor> value;
@@ -201,14 +199,11 @@ using directory_actor = caf::typed_actor<
     asks<stop_command, done_reply>>;
 
 /// One a client: parses, dispatches, and holds the bounded outgoing queue.
-using connection_actor = caf::typed_actor<
-    tells<session_event_message>,
-    tells<bytes_received>,
-    tells<bytes_written>,
-    tells<input_ended>,
-    tells<connection_closed>,
-    /// End the connection after what is queued was written.
-    tells<close_connection>>;
+using connection_actor =
+    caf::typed_actor<tells<session_event_message>, tells<bytes_received>, tells<bytes_written>,
+                     tells<input_ended>, tells<connection_closed>,
+                     /// End the connection after what is queued was written.
+                     tells<close_connection>>;
 
 } // namespace rind::actors
 

@@ -1,5 +1,5 @@
-// The answer that a handler owes: a response promise with one shape in every version of CAF. Copies are the same answer; the first
-// deliver counts. A default one is owed to nobody.
+// The answer that a handler owes: a response promise with one shape in every version of CAF. Copies
+// are the same answer; the first deliver counts. A default one is owed to nobody.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>

@@ -1,15 +1,17 @@
-// The pipeline's I/O: the summary request with its retries and deadlines, and the one conditional append.
+// The pipeline's I/O: the summary request with its retries and deadlines, and the one conditional
+// append.
 #include "actors/compaction_service.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
+
+#include <spdlog/spdlog.h>
 
 namespace rind::actors {
 
 using compaction::outcome_kind;
 
-compaction_service::compaction_service(caf::actor_config& cfg, std::shared_ptr<const compaction_dependencies> dependencies)
+compaction_service::compaction_service(caf::actor_config& cfg,
+                                       std::shared_ptr<const compaction_dependencies> dependencies)
     : compaction_service_actor::base(cfg), node_(std::move(dependencies)) {
   // nop
 }
@@ -33,12 +35,23 @@ caf::result<compaction_reply> compaction_service::on_request(compact_request& r)
   j.reply = reply;
   j.request = std::move(r);
   const auto& c = j.request.context;
-  j.steps = {j.request.reason, j.request.detail, j.request.suffix, j.request.focus, c.view, c.corpus_messages, c.fixed_tokens, c.budget, {}, {}};
-  j.steps.active_of = [anchor = c.anchor, model = c.budget.model, generation = c.view->generation](std::int64_t local) {
+  j.steps = {j.request.reason,
+             j.request.detail,
+             j.request.suffix,
+             j.request.focus,
+             c.view,
+             c.corpus_messages,
+             c.fixed_tokens,
+             c.budget,
+             {},
+             {}};
+  j.steps.active_of = [anchor = c.anchor, model = c.budget.model,
+                       generation = c.view->generation](std::int64_t local) {
     return anchor.estimate(model, generation, local).tokens;
   };
   // No request to the summary model ever anchors: no generation has this number.
-  j.steps.summary_active_of = [anchor = c.anchor, model = c.budget.summary_model](std::int64_t local) {
+  j.steps.summary_active_of = [anchor = c.anchor,
+                               model = c.budget.summary_model](std::int64_t local) {
     return anchor.estimate(model, -1, local).tokens;
   };
   auto planned = compaction::plan(j.steps);
@@ -106,8 +119,10 @@ void compaction_service::on_tick(const summary_tick& t) {
   provider_error late;
   late.error_class = provider_error_class::timeout;
   late.code = "deadline";
-  late.message = now >= j.deadline_ms ? "the summary was not ready within " + std::to_string(node_->settings.deadline_ms) + " ms"
-                                      : "the summary stood still for " + std::to_string(node_->settings.silence_ms) + " ms";
+  late.message = now >= j.deadline_ms ? "the summary was not ready within " +
+                                            std::to_string(node_->settings.deadline_ms) + " ms"
+                                      : "the summary stood still for " +
+                                            std::to_string(node_->settings.silence_ms) + " ms";
   give_up_summary(j);
   answered(t.compaction_id, std::move(late));
 }
@@ -161,12 +176,14 @@ void compaction_service::ask(job& j) {
   r.byte_limit = route->second.request_limit_bytes;
   r.total_deadline_ms = std::max<std::int64_t>(j.deadline_ms - now, 1);
   r.silence_deadline_ms = node_->settings.silence_ms;
-  send(route->second.provider, start_sampling{std::move(r), sampling_listener{compaction_service_actor{this}}});
+  send(route->second.provider,
+       start_sampling{std::move(r), sampling_listener{compaction_service_actor{this}}});
   arm(j, std::min(node_->settings.silence_ms, j.deadline_ms - now));
 }
 
 void compaction_service::arm(job& j, std::int64_t delay_ms) {
-  delayed_send(compaction_service_actor{this}, std::chrono::milliseconds(std::max<std::int64_t>(delay_ms, 1)),
+  delayed_send(compaction_service_actor{this},
+               std::chrono::milliseconds(std::max<std::int64_t>(delay_ms, 1)),
                summary_tick{j.request.compaction_id, ++j.serial});
 }
 
@@ -210,7 +227,8 @@ journal::append_request compaction_service::append_of(const job& j, entry_body b
 
 void compaction_service::commit(const std::string& id, compaction::boundary_draft draft) {
   auto& j = jobs_.at(id);
-  // A cancel before this has ended the job, so that no summary could come to it (S22); from here on the append decides.
+  // A cancel before this has ended the job, so that no summary could come to it (S22); from here on
+  // the append decides.
   j.committing = true;
   auto record = std::make_shared<const compaction_record>(std::move(draft.record));
   auto a = append_of(j, entries::boundary{record});
@@ -234,11 +252,14 @@ void compaction_service::commit(const std::string& id, compaction::boundary_draf
               kind = outcome_kind::persistence_conflict;
             else if (error.code == error_code::not_owner)
               kind = outcome_kind::not_owner;
-            finish(id, compaction::rejected(kind, std::move(error), record->tokens_before, record->usage));
+            finish(id, compaction::rejected(kind, std::move(error), record->tokens_before,
+                                            record->usage));
           },
           [this, id, record](caf::error&) {
-            deliver(id, compaction::rejected(outcome_kind::persistence_failed,
-                                             make_failure(error_code::persistence_failed, "the journal is gone"), record->tokens_before));
+            deliver(id, compaction::rejected(
+                            outcome_kind::persistence_failed,
+                            make_failure(error_code::persistence_failed, "the journal is gone"),
+                            record->tokens_before));
           });
 }
 
@@ -247,20 +268,25 @@ void compaction_service::give_up_summary(job& j) {
   j.waiting_for_retry = false;
   if (!j.sampling_id.empty()) {
     by_sampling_.erase(j.sampling_id);
-    if (auto route = node_->models.find(j.request.context.budget.summary_model); route != node_->models.end())
+    if (auto route = node_->models.find(j.request.context.budget.summary_model);
+        route != node_->models.end())
       send(route->second.provider, cancel_sampling{j.sampling_id});
     j.sampling_id.clear();
   }
 }
 
-// A summary that is thrown away was paid for all the same: its usage is journaled before the outcome is told (S23).
+// A summary that is thrown away was paid for all the same: its usage is journaled before the
+// outcome is told (S23).
 void compaction_service::finish(const std::string& id, compaction::outcome outcome) {
   auto& j = jobs_.at(id);
-  const bool journal_works = outcome.kind != outcome_kind::persistence_failed && outcome.kind != outcome_kind::not_owner;
+  const bool journal_works =
+      outcome.kind != outcome_kind::persistence_failed && outcome.kind != outcome_kind::not_owner;
   if (!outcome.usage || !journal_works)
     return deliver(id, std::move(outcome));
   j.committing = true;
-  auto a = append_of(j, entries::usage_recorded{sampling_kind::compact, j.request.context.budget.summary_model, *outcome.usage});
+  auto a =
+      append_of(j, entries::usage_recorded{sampling_kind::compact,
+                                           j.request.context.budget.summary_model, *outcome.usage});
   request(node_->journal, caf::infinite, append_command{std::move(a)})
       .then(
           [this, id, outcome](append_reply& r) mutable {

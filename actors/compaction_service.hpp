@@ -1,20 +1,22 @@
-// The compaction service: plan, summary, boundary, for all three entrances alike (S17–S25). Keeps nothing between requests; owns the places
-// for summaries at once, first come first served (a session has at most one request, so that is fair among sessions). It never decides
-// whether the operation goes on.
+// The compaction service: plan, summary, boundary, for all three entrances alike (S17–S25). Keeps
+// nothing between requests; owns the places for summaries at once, first come first served (a
+// session has at most one request, so that is fair among sessions). It never decides whether the
+// operation goes on.
 #pragma once
+
+#include <deque>
+#include <map>
+
+#include <caf/typed_event_based_actor.hpp>
 
 #include "actors/answer.hpp"
 #include "actors/node.hpp"
 #include "runtime/compaction/pipeline.hpp"
 
-#include <caf/typed_event_based_actor.hpp>
-
-#include <deque>
-#include <map>
-
 namespace rind::actors {
 
-/// Where models are served; the service is spawned before the node is complete, so it is given just this.
+/// Where models are served; the service is spawned before the node is complete, so it is given just
+/// this.
 struct compaction_dependencies {
   std::shared_ptr<host::environment> env;
   config::compaction_settings settings;
@@ -24,7 +26,8 @@ struct compaction_dependencies {
 
 class compaction_service final : public compaction_service_actor::base {
 public:
-  compaction_service(caf::actor_config& cfg, std::shared_ptr<const compaction_dependencies> dependencies);
+  compaction_service(caf::actor_config& cfg,
+                     std::shared_ptr<const compaction_dependencies> dependencies);
 
   const char* name() const override { return "compaction_service"; }
   behavior_type make_behavior() override;
@@ -40,8 +43,8 @@ private:
     promise reply;
     bool has_place = false;
     bool committing = false;
-    std::string sampling_id; // of the summary request that is out; empty: none
-    std::int64_t serial = 0; // of the timers that still count
+    std::string sampling_id;      // of the summary request that is out; empty: none
+    std::int64_t serial = 0;      // of the timers that still count
     std::int64_t deadline_ms = 0; // wall clock; 0: the request was not sent yet
     std::int64_t last_data_ms = 0;
     bool waiting_for_retry = false;

@@ -5,8 +5,13 @@
 
 namespace rind::actors {
 
-connection::connection(caf::actor_config& cfg, node_ptr n, directory_actor directory, net::connection_ptr wire, connection_options options)
-    : connection_actor::base(cfg), node_(std::move(n)), directory_(std::move(directory)), wire_(std::move(wire)), options_(std::move(options)),
+connection::connection(caf::actor_config& cfg, node_ptr n, directory_actor directory,
+                       net::connection_ptr wire, connection_options options)
+    : connection_actor::base(cfg),
+      node_(std::move(n)),
+      directory_(std::move(directory)),
+      wire_(std::move(wire)),
+      options_(std::move(options)),
       queue_({static_cast<std::size_t>(node_->settings.server.unsent_bytes_max),
               static_cast<std::size_t>(node_->settings.server.unsent_frames_max)}) {
   // nop
@@ -34,10 +39,12 @@ void connection::on_bytes(const bytes_received& b) {
   read_lines();
 }
 
-// Stops while the client has too much open: what it sent stays with the system, and it with its sender.
+// Stops while the client has too much open: what it sent stays with the system, and it with its
+// sender.
 void connection::read_lines() {
   reading_ = true;
-  while (!closing_ && barrier_ == 0 && open_.size() < open_requests_max && queue_.response_bytes() < unsent_responses_max_bytes) {
+  while (!closing_ && barrier_ == 0 && open_.size() < open_requests_max &&
+         queue_.response_bytes() < unsent_responses_max_bytes) {
     auto line = lines_.next();
     if (!line && input_ended_ && !std::exchange(rest_taken_, true))
       line = lines_.rest();
@@ -76,10 +83,12 @@ void connection::take_line(const std::string& line) {
   dispatch(s, *call);
 }
 
-// What follows such a request in the same breath means the session that it makes current: it waits for the answer.
+// What follows such a request in the same breath means the session that it makes current: it waits
+// for the answer.
 bool connection::changes_current(const protocol::method_call& call) {
-  return std::holds_alternative<protocol::calls::initialize>(call) || std::holds_alternative<protocol::calls::session_new>(call)
-         || std::holds_alternative<protocol::calls::session_switch>(call);
+  return std::holds_alternative<protocol::calls::initialize>(call) ||
+         std::holds_alternative<protocol::calls::session_new>(call) ||
+         std::holds_alternative<protocol::calls::session_switch>(call);
 }
 
 void connection::close_request(serial s) {
@@ -130,11 +139,14 @@ void connection::answer(serial s, protocol::response_text frame) {
   leave_if_done();
 }
 
-// What waits is dropped: a client that does not read is told once more, and waited for no longer than the wire does.
+// What waits is dropped: a client that does not read is told once more, and waited for no longer
+// than the wire does.
 void connection::give_up() {
   closing_ = true;
   given_up_ = true;
-  const auto frame = protocol::error_frame(nullptr, make_failure(error_code::slow_consumer, "the client reads too slowly and is disconnected"));
+  const auto frame = protocol::error_frame(
+      nullptr,
+      make_failure(error_code::slow_consumer, "the client reads too slowly and is disconnected"));
   wire_->send(frame.head + frame.tail);
   wire_->close_after_writes();
 }
@@ -170,7 +182,8 @@ void connection::on_written(const bytes_written& w) {
 
 // -- the end -----------------------------------------------------------------------------
 
-// The client has said all that it has to say; what it asked is still answered, then the connection ends.
+// The client has said all that it has to say; what it asked is still answered, then the connection
+// ends.
 void connection::on_input_ended() {
   input_ended_ = true;
   read_lines();
@@ -210,7 +223,8 @@ void connection::on_down(const caf::down_msg& m) {
     if (r.session_id == id)
       lost.push_back(s);
   for (auto s : lost)
-    refuse(s, make_failure(error_code::unavailable, "session " + id + " was lost by a fault; what it journaled is kept"));
+    refuse(s, make_failure(error_code::unavailable,
+                           "session " + id + " was lost by a fault; what it journaled is kept"));
   if (id == current_ || explicit_.count(id))
     subscribe(id, [] {});
 }

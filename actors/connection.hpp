@@ -1,6 +1,13 @@
-// A client's actor: reads requests, hands them to the directory and the sessions, and holds the bounded outgoing queue (S38, S40). Owns the
-// client's subscriptions; decides nothing about sessions. The bytes come and go through a net::connection on its own thread.
+// A client's actor: reads requests, hands them to the directory and the sessions, and holds the
+// bounded outgoing queue (S38, S40). Owns the client's subscriptions; decides nothing about
+// sessions. The bytes come and go through a net::connection on its own thread.
 #pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include <caf/typed_event_based_actor.hpp>
 
 #include "actors/node.hpp"
 #include "runtime/net/connection_port.hpp"
@@ -8,12 +15,6 @@
 #include "runtime/protocol/outgoing_queue.hpp"
 #include "runtime/protocol/requests.hpp"
 #include "runtime/protocol/responses.hpp"
-
-#include <caf/typed_event_based_actor.hpp>
-
-#include <functional>
-#include <map>
-#include <set>
 
 namespace rind::actors {
 
@@ -28,22 +29,25 @@ inline constexpr int session_tries_max = 3;
 
 struct connection_options {
   connection_id id = 0;
-  std::string default_session;  // answered by initialize where the client names none; empty: the newest, or a new one
-  bool resume_latest = false;   // without a default: the session with the newest change
+  std::string default_session; // answered by initialize where the client names none; empty: the
+                               // newest, or a new one
+  bool resume_latest = false;  // without a default: the session with the newest change
   bool stop_host_on_shutdown = false; // stdio: `shutdown` stops the host before it is answered
-  std::string token;            // that the client must give; empty: none
+  std::string token;                  // that the client must give; empty: none
 };
 
 class connection final : public connection_actor::base {
 public:
-  connection(caf::actor_config& cfg, node_ptr n, directory_actor directory, net::connection_ptr wire, connection_options options);
+  connection(caf::actor_config& cfg, node_ptr n, directory_actor directory,
+             net::connection_ptr wire, connection_options options);
 
   const char* name() const override { return "connection"; }
   behavior_type make_behavior() override;
 
 private:
   using request_id = nlohmann::json;
-  /// A request without an answer yet. Answering takes it out, so that a second answer finds nothing.
+  /// A request without an answer yet. Answering takes it out, so that a second answer finds
+  /// nothing.
   struct open_request {
     request_id id;
     std::string session_id; // that is asked; empty: none
@@ -79,8 +83,11 @@ private:
   void open_session(serial s, const std::string& session_id, with_handle then);
   /// Sends a command and hands its reply on; a session that was let go meanwhile is opened again.
   template <class Reply, class Command>
-  void ask(serial s, const std::string& session_id, Command command, std::function<void(const Reply&)> then, int tries = session_tries_max);
-  std::string session_of(const std::string& session_id) const { return session_id.empty() ? current_ : session_id; }
+  void ask(serial s, const std::string& session_id, Command command,
+           std::function<void(const Reply&)> then, int tries = session_tries_max);
+  std::string session_of(const std::string& session_id) const {
+    return session_id.empty() ? current_ : session_id;
+  }
   void subscribe(const std::string& session_id, std::function<void()> then);
   void unsubscribe(const std::string& session_id);
   void make_current(const std::string& session_id);
@@ -110,8 +117,10 @@ private:
   void call(serial s, const protocol::calls::background_list& c);
   void call(serial s, const protocol::calls::goal_get& c);
   void create_session(serial s, const protocol::calls::session_new& c, bool initialize);
-  void set_model(serial s, const std::string& session_id, const std::string& model, std::function<void()> then);
-  void fill_states(serial s, std::shared_ptr<std::vector<protocol::listed_session>> rows, std::string next, std::size_t from);
+  void set_model(serial s, const std::string& session_id, const std::string& model,
+                 std::function<void()> then);
+  void fill_states(serial s, std::shared_ptr<std::vector<protocol::listed_session>> rows,
+                   std::string next, std::size_t from);
   void command_compact(serial s, const std::string& session_id, const std::string& focus);
   void command_status(serial s, const std::string& session_id);
   void command_sessions(serial s);
@@ -124,10 +133,10 @@ private:
   connection_options options_;
   protocol::line_splitter lines_;
   protocol::outgoing_queue queue_;
-  std::size_t unread_bytes_ = 0;  // received, and not yet told to the wire as consumed
+  std::size_t unread_bytes_ = 0;   // received, and not yet told to the wire as consumed
   std::size_t in_write_bytes_ = 0; // handed to the system
-  bool given_up_ = false;         // too slow; nothing more is written
-  bool closing_ = false;          // after what is queued was written
+  bool given_up_ = false;          // too slow; nothing more is written
+  bool closing_ = false;           // after what is queued was written
   bool gone_ = false;
   bool input_ended_ = false;
   bool rest_taken_ = false; // what stood after the last newline

@@ -1,8 +1,8 @@
-// The methods of the session protocol: each asks a session, the directory or the journal, and answers.
+// The methods of the session protocol: each asks a session, the directory or the journal, and
+// answers.
 #include "actors/connection.hpp"
-
-#include "messages/version.hpp"
 #include "messages/json.hpp"
+#include "messages/version.hpp"
 #include "runtime/protocol/command_texts.hpp"
 #include "runtime/protocol/secret_compare.hpp"
 
@@ -26,7 +26,8 @@ void connection::open_session(serial s, const std::string& session_id, with_hand
   if (auto i = open_.find(s); i != open_.end())
     i->second.session_id = session_id;
   if (session_id.empty())
-    return refuse(s, make_failure(error_code::invalid_request, "no session is current and params.session_id names none"));
+    return refuse(s, make_failure(error_code::invalid_request,
+                                  "no session is current and params.session_id names none"));
   if (auto i = handles_.find(session_id); i != handles_.end())
     return then(i->second);
   open_session_command open;
@@ -37,7 +38,8 @@ void connection::open_session(serial s, const std::string& session_id, with_hand
             if (!r.value)
               return refuse(s, r.value.error());
             const auto& handle = *r.value;
-            if (auto [i, is_new] = handles_.insert_or_assign(session_id, handle); by_address_.emplace(handle.address(), session_id).second)
+            if (auto [i, is_new] = handles_.insert_or_assign(session_id, handle);
+                by_address_.emplace(handle.address(), session_id).second)
               monitor(i->second);
             then(handle);
           },
@@ -45,18 +47,21 @@ void connection::open_session(serial s, const std::string& session_id, with_hand
 }
 
 template <class Reply, class Command>
-void connection::ask(serial s, const std::string& session_id, Command command, std::function<void(const Reply&)> then, int tries) {
-  open_session(s, session_id, [this, s, session_id, command, then, tries](const session_actor& handle) {
-    request(handle, caf::infinite, command)
-        .then([then](const Reply& r) { then(r); },
-              [this, s, session_id, command, then, tries](const caf::error& e) {
-                handles_.erase(session_id);
-                // It was let go while this was on its way and has not seen it: open it again.
-                if (e == caf::sec::request_receiver_down && tries > 1)
-                  return ask<Reply>(s, session_id, command, then, tries - 1);
-                refuse(s, gone(session_id));
-              });
-  });
+void connection::ask(serial s, const std::string& session_id, Command command,
+                     std::function<void(const Reply&)> then, int tries) {
+  open_session(s, session_id,
+               [this, s, session_id, command, then, tries](const session_actor& handle) {
+                 request(handle, caf::infinite, command)
+                     .then([then](const Reply& r) { then(r); },
+                           [this, s, session_id, command, then, tries](const caf::error& e) {
+                             handles_.erase(session_id);
+                             // It was let go while this was on its way and has not seen it: open it
+                             // again.
+                             if (e == caf::sec::request_receiver_down && tries > 1)
+                               return ask<Reply>(s, session_id, command, then, tries - 1);
+                             refuse(s, gone(session_id));
+                           });
+               });
 }
 
 // -- subscriptions -----------------------------------------------------------------------
@@ -88,21 +93,24 @@ void connection::make_current(const std::string& session_id) {
 }
 
 void connection::answer_session(serial s, const std::string& session_id, bool initialize) {
-  ask<session_info_reply>(s, session_id, session_info_query{}, [this, s, session_id, initialize](const session_info_reply& r) {
-    if (!r.value)
-      return refuse(s, r.value.error());
-    const auto info = *r.value;
-    ask<done_reply>(s, session_id, subscribe_command{options_.id, subscriber{connection_actor{this}}},
-                    [this, s, session_id, initialize, info](const done_reply& r2) {
-                      if (!r2.value)
-                        return refuse(s, r2.value.error());
-                      make_current(session_id);
-                      if (!initialize)
-                        return answer(s, protocol::session_result(info));
-                      initialized_ = true;
-                      answer(s, protocol::initialize_result(info, RIND_VERSION));
-                    });
-  });
+  ask<session_info_reply>(s, session_id, session_info_query{},
+                          [this, s, session_id, initialize](const session_info_reply& r) {
+                            if (!r.value)
+                              return refuse(s, r.value.error());
+                            const auto info = *r.value;
+                            ask<done_reply>(
+                                s, session_id,
+                                subscribe_command{options_.id, subscriber{connection_actor{this}}},
+                                [this, s, session_id, initialize, info](const done_reply& r2) {
+                                  if (!r2.value)
+                                    return refuse(s, r2.value.error());
+                                  make_current(session_id);
+                                  if (!initialize)
+                                    return answer(s, protocol::session_result(info));
+                                  initialized_ = true;
+                                  answer(s, protocol::initialize_result(info, RIND_VERSION));
+                                });
+                          });
 }
 
 // -- the connection ------------------------------------------------------------------------
@@ -113,7 +121,8 @@ void connection::call(serial s, const protocol::calls::ping&) {
 
 void connection::call(serial s, const protocol::calls::initialize& c) {
   if (!options_.token.empty() && !protocol::equal_in_constant_time(options_.token, c.token))
-    return refuse(s, make_failure(error_code::unauthorized, "initialize needs the token of this server"));
+    return refuse(
+        s, make_failure(error_code::unauthorized, "initialize needs the token of this server"));
   const auto& id = c.session_id.empty() ? options_.default_session : c.session_id;
   if (!id.empty())
     return answer_session(s, id, true);
@@ -128,7 +137,10 @@ void connection::call(serial s, const protocol::calls::initialize& c) {
               return create_session(s, {}, true);
             answer_session(s, r.value->sessions.front().session_id, true);
           },
-          [this, s](const caf::error&) { refuse(s, make_failure(error_code::unavailable, "persistence_failed: the journal is gone")); });
+          [this, s](const caf::error&) {
+            refuse(s, make_failure(error_code::unavailable,
+                                   "persistence_failed: the journal is gone"));
+          });
 }
 
 void connection::call(serial s, const protocol::calls::shutdown&) {
@@ -136,7 +148,8 @@ void connection::call(serial s, const protocol::calls::shutdown&) {
     answer(s, protocol::ok_result());
     return leave();
   }
-  // Over stdio the host goes with its client: operations are cancelled and committed before the answer.
+  // Over stdio the host goes with its client: operations are cancelled and committed before the
+  // answer.
   request(directory_, caf::infinite, stop_command{0, cancel_reason::shutdown})
       .then(
           [this, s](const done_reply&) {
@@ -190,13 +203,19 @@ void connection::call(serial s, const protocol::calls::session_list& c) {
             std::vector<protocol::listed_session> rows;
             for (const auto& summary : r.value->sessions)
               rows.push_back({summary, protocol::state_in_journal(summary)});
-            fill_states(s, std::make_shared<std::vector<protocol::listed_session>>(std::move(rows)), r.value->next, 0);
+            fill_states(s, std::make_shared<std::vector<protocol::listed_session>>(std::move(rows)),
+                        r.value->next, 0);
           },
-          [this, s](const caf::error&) { refuse(s, make_failure(error_code::unavailable, "persistence_failed: the journal is gone")); });
+          [this, s](const caf::error&) {
+            refuse(s, make_failure(error_code::unavailable,
+                                   "persistence_failed: the journal is gone"));
+          });
 }
 
-// Sessions with an open operation are asked whether it runs or was interrupted; those that are not live are interrupted.
-void connection::fill_states(serial s, std::shared_ptr<std::vector<protocol::listed_session>> rows, std::string next, std::size_t from) {
+// Sessions with an open operation are asked whether it runs or was interrupted; those that are not
+// live are interrupted.
+void connection::fill_states(serial s, std::shared_ptr<std::vector<protocol::listed_session>> rows,
+                             std::string next, std::size_t from) {
   while (from < rows->size() && !(*rows)[from].turn)
     ++from;
   if (from == rows->size())
@@ -213,9 +232,13 @@ void connection::fill_states(serial s, std::shared_ptr<std::vector<protocol::lis
                         (*rows)[from].turn = info.value->turn;
                       fill_states(s, rows, next, from + 1);
                     },
-                    [this, s, rows, next, from](const caf::error&) { fill_states(s, rows, next, from + 1); });
+                    [this, s, rows, next, from](const caf::error&) {
+                      fill_states(s, rows, next, from + 1);
+                    });
           },
-          [this, s](const caf::error&) { refuse(s, make_failure(error_code::unavailable, "the host is gone")); });
+          [this, s](const caf::error&) {
+            refuse(s, make_failure(error_code::unavailable, "the host is gone"));
+          });
 }
 
 void connection::call(serial s, const protocol::calls::session_switch& c) {
@@ -224,12 +247,13 @@ void connection::call(serial s, const protocol::calls::session_switch& c) {
 
 void connection::call(serial s, const protocol::calls::session_subscribe& c) {
   const auto id = session_of(c.session_id);
-  ask<done_reply>(s, id, subscribe_command{options_.id, subscriber{connection_actor{this}}}, [this, s, id](const done_reply& r) {
-    if (!r.value)
-      return refuse(s, r.value.error());
-    explicit_.insert(id);
-    answer(s, protocol::subscribed_result(subscribed()));
-  });
+  ask<done_reply>(s, id, subscribe_command{options_.id, subscriber{connection_actor{this}}},
+                  [this, s, id](const done_reply& r) {
+                    if (!r.value)
+                      return refuse(s, r.value.error());
+                    explicit_.insert(id);
+                    answer(s, protocol::subscribed_result(subscribed()));
+                  });
 }
 
 void connection::call(serial s, const protocol::calls::session_unsubscribe& c) {
@@ -290,41 +314,47 @@ void connection::call(serial s, const protocol::calls::session_cancel& c) {
   // A waiting prompt is found by its request, whichever session it waits for.
   for (const auto& [other, request] : open_)
     if (other != s && request.id == c.request_id && !request.session_id.empty())
-      return ask<done_reply>(s, request.session_id, withdraw_prompt_command{options_.id, key_of(c.request_id)}, answered);
+      return ask<done_reply>(s, request.session_id,
+                             withdraw_prompt_command{options_.id, key_of(c.request_id)}, answered);
   refuse(s, make_failure(error_code::turn_not_active, "no prompt of that request_id waits"));
 }
 
 void connection::call(serial s, const protocol::calls::session_compact& c) {
-  ask<compact_reply>(s, session_of(c.session_id), compact_command{c.instructions}, [this, s](const compact_reply& r) {
-    if (!r.value)
-      return refuse(s, r.value.error());
-    answer(s, to_json(**r.value));
-  });
+  ask<compact_reply>(s, session_of(c.session_id), compact_command{c.instructions},
+                     [this, s](const compact_reply& r) {
+                       if (!r.value)
+                         return refuse(s, r.value.error());
+                       answer(s, to_json(**r.value));
+                     });
 }
 
 void connection::call(serial s, const protocol::calls::queue_input& c) {
-  ask<queued_reply>(s, session_of(c.session_id), queue_input_command{c.mode, c.input, c.input_id, c.turn_id},
-                    [this, s](const queued_reply& r) {
-                      if (!r.value)
-                        return refuse(s, r.value.error());
-                      answer(s, protocol::accepted_result({r.value->input_id, r.value->mode, r.value->pending}));
-                    });
+  ask<queued_reply>(
+      s, session_of(c.session_id), queue_input_command{c.mode, c.input, c.input_id, c.turn_id},
+      [this, s](const queued_reply& r) {
+        if (!r.value)
+          return refuse(s, r.value.error());
+        answer(s, protocol::accepted_result({r.value->input_id, r.value->mode, r.value->pending}));
+      });
 }
 
 void connection::call(serial s, const protocol::calls::take_back_input& c) {
-  ask<queued_reply>(s, session_of(c.session_id), take_back_command{c.mode, c.input_id}, [this, s](const queued_reply& r) {
-    if (!r.value)
-      return refuse(s, r.value.error());
-    answer(s, protocol::returned_result({r.value->input_id, r.value->input, r.value->mode, r.value->pending}));
-  });
+  ask<queued_reply>(s, session_of(c.session_id), take_back_command{c.mode, c.input_id},
+                    [this, s](const queued_reply& r) {
+                      if (!r.value)
+                        return refuse(s, r.value.error());
+                      answer(s, protocol::returned_result({r.value->input_id, r.value->input,
+                                                           r.value->mode, r.value->pending}));
+                    });
 }
 
 void connection::call(serial s, const protocol::calls::promote_follow_up& c) {
-  ask<queued_reply>(s, session_of(c.session_id), promote_command{c.input_id}, [this, s](const queued_reply& r) {
-    if (!r.value)
-      return refuse(s, r.value.error());
-    answer(s, protocol::accepted_result({r.value->input_id, r.value->mode, r.value->pending}));
-  });
+  ask<queued_reply>(
+      s, session_of(c.session_id), promote_command{c.input_id}, [this, s](const queued_reply& r) {
+        if (!r.value)
+          return refuse(s, r.value.error());
+        answer(s, protocol::accepted_result({r.value->input_id, r.value->mode, r.value->pending}));
+      });
 }
 
 // -- models and questions ------------------------------------------------------------------------
@@ -334,14 +364,16 @@ void connection::call(serial s, const protocol::calls::model_list& c) {
   for (const auto& [name, route] : node_->models)
     names.push_back(name);
   const auto id = session_of(c.session_id);
-  ask<session_info_reply>(s, id, session_info_query{}, [this, s, names](const session_info_reply& r) {
-    if (!r.value)
-      return refuse(s, r.value.error());
-    answer(s, protocol::models_result(names, r.value->model, node_->settings.default_model));
-  });
+  ask<session_info_reply>(
+      s, id, session_info_query{}, [this, s, names](const session_info_reply& r) {
+        if (!r.value)
+          return refuse(s, r.value.error());
+        answer(s, protocol::models_result(names, r.value->model, node_->settings.default_model));
+      });
 }
 
-void connection::set_model(serial s, const std::string& session_id, const std::string& model, std::function<void()> then) {
+void connection::set_model(serial s, const std::string& session_id, const std::string& model,
+                           std::function<void()> then) {
   ask<done_reply>(s, session_id, set_model_command{model}, [this, s, then](const done_reply& r) {
     if (!r.value)
       return refuse(s, r.value.error());
@@ -350,15 +382,17 @@ void connection::set_model(serial s, const std::string& session_id, const std::s
 }
 
 void connection::call(serial s, const protocol::calls::model_set& c) {
-  set_model(s, session_of(c.session_id), c.model, [this, s, model = c.model] { answer(s, protocol::model_set_result(model)); });
+  set_model(s, session_of(c.session_id), c.model,
+            [this, s, model = c.model] { answer(s, protocol::model_set_result(model)); });
 }
 
 void connection::call(serial s, const protocol::calls::context_inspect& c) {
-  ask<context_reply>(s, session_of(c.session_id), context_query{}, [this, s](const context_reply& r) {
-    if (!r.value)
-      return refuse(s, r.value.error());
-    answer(s, protocol::inspect_result(*r.value));
-  });
+  ask<context_reply>(s, session_of(c.session_id), context_query{},
+                     [this, s](const context_reply& r) {
+                       if (!r.value)
+                         return refuse(s, r.value.error());
+                       answer(s, protocol::inspect_result(*r.value));
+                     });
 }
 
 // -- slash commands ------------------------------------------------------------------------------
@@ -367,36 +401,48 @@ void connection::call(serial s, const protocol::calls::command_execute& c) {
   const auto id = session_of(c.session_id);
   const auto command = protocol::read_command(c.input);
   switch (command.name) {
-    case protocol::command_name::compact: return command_compact(s, id, command.argument);
-    case protocol::command_name::help: return answer(s, protocol::text_result(protocol::help_text()));
-    case protocol::command_name::status: return command_status(s, id);
-    case protocol::command_name::sessions: return command_sessions(s);
-    case protocol::command_name::model: return command_model(s, id, command.argument);
-    case protocol::command_name::context: return command_context(s, id);
-    case protocol::command_name::unknown: return answer(s, protocol::text_result(protocol::unknown_command_text(command)));
+  case protocol::command_name::compact:
+    return command_compact(s, id, command.argument);
+  case protocol::command_name::help:
+    return answer(s, protocol::text_result(protocol::help_text()));
+  case protocol::command_name::status:
+    return command_status(s, id);
+  case protocol::command_name::sessions:
+    return command_sessions(s);
+  case protocol::command_name::model:
+    return command_model(s, id, command.argument);
+  case protocol::command_name::context:
+    return command_context(s, id);
+  case protocol::command_name::unknown:
+    return answer(s, protocol::text_result(protocol::unknown_command_text(command)));
   }
 }
 
-void connection::command_compact(serial s, const std::string& session_id, const std::string& focus) {
+void connection::command_compact(serial s, const std::string& session_id,
+                                 const std::string& focus) {
   ask<compact_reply>(s, session_id, compact_command{focus}, [this, s](const compact_reply& r) {
     if (r.value)
       return answer(s, protocol::text_result(protocol::compacted_text(**r.value)));
     if (r.value.error().code == error_code::nothing_to_compact)
-      return answer(s, protocol::text_result("Nothing to compact: there is nothing to summarise yet."));
+      return answer(
+          s, protocol::text_result("Nothing to compact: there is nothing to summarise yet."));
     refuse(s, r.value.error());
   });
 }
 
 void connection::command_status(serial s, const std::string& session_id) {
-  ask<session_info_reply>(s, session_id, session_info_query{}, [this, s, session_id](const session_info_reply& r) {
-    if (!r.value)
-      return refuse(s, r.value.error());
-    ask<context_reply>(s, session_id, context_query{}, [this, s, info = *r.value](const context_reply& context) {
-      if (!context.value)
-        return refuse(s, context.value.error());
-      answer(s, protocol::text_result(protocol::status_text(info, context.value->stats)));
-    });
-  });
+  ask<session_info_reply>(
+      s, session_id, session_info_query{}, [this, s, session_id](const session_info_reply& r) {
+        if (!r.value)
+          return refuse(s, r.value.error());
+        ask<context_reply>(
+            s, session_id, context_query{},
+            [this, s, info = *r.value](const context_reply& context) {
+              if (!context.value)
+                return refuse(s, context.value.error());
+              answer(s, protocol::text_result(protocol::status_text(info, context.value->stats)));
+            });
+      });
 }
 
 void connection::command_sessions(serial s) {
@@ -407,21 +453,26 @@ void connection::command_sessions(serial s) {
               return refuse(s, protocol::as_response_error(r.value.error()));
             answer(s, protocol::text_result(protocol::sessions_text(r.value->sessions, current_)));
           },
-          [this, s](const caf::error&) { refuse(s, make_failure(error_code::unavailable, "persistence_failed: the journal is gone")); });
+          [this, s](const caf::error&) {
+            refuse(s, make_failure(error_code::unavailable,
+                                   "persistence_failed: the journal is gone"));
+          });
 }
 
 void connection::command_model(serial s, const std::string& session_id, const std::string& model) {
   if (!model.empty())
-    return set_model(s, session_id, model,
-                     [this, s, model] { answer(s, protocol::text_result("The next sampling uses " + model + ".")); });
-  ask<session_info_reply>(s, session_id, session_info_query{}, [this, s](const session_info_reply& r) {
-    if (!r.value)
-      return refuse(s, r.value.error());
-    std::string text = "Model: " + r.value->model + "\nModels:";
-    for (const auto& [name, route] : node_->models)
-      text += " " + name;
-    answer(s, protocol::text_result(text));
-  });
+    return set_model(s, session_id, model, [this, s, model] {
+      answer(s, protocol::text_result("The next sampling uses " + model + "."));
+    });
+  ask<session_info_reply>(s, session_id, session_info_query{},
+                          [this, s](const session_info_reply& r) {
+                            if (!r.value)
+                              return refuse(s, r.value.error());
+                            std::string text = "Model: " + r.value->model + "\nModels:";
+                            for (const auto& [name, route] : node_->models)
+                              text += " " + name;
+                            answer(s, protocol::text_result(text));
+                          });
 }
 
 void connection::command_context(serial s, const std::string& session_id) {

@@ -1,13 +1,14 @@
 // Open, let go, stop.
 #include "actors/directory.hpp"
 
-#include "actors/session.hpp"
-
 #include <spdlog/spdlog.h>
+
+#include "actors/session.hpp"
 
 namespace rind::actors {
 
-directory::directory(caf::actor_config& cfg, node_ptr n) : directory_actor::base(cfg), node_(std::move(n)) {
+directory::directory(caf::actor_config& cfg, node_ptr n)
+    : directory_actor::base(cfg), node_(std::move(n)) {
   // nop
 }
 
@@ -29,22 +30,25 @@ caf::result<open_session_reply> directory::on_open(const open_session_command& c
     return open_session_reply{make_failure(error_code::server_stopping, "the host is stopping")};
   if (auto i = live_.find(c.session_id); i != live_.end()) {
     if (c.mode == open_mode::create)
-      return open_session_reply{make_failure(error_code::session_exists, "session " + c.session_id + " exists")};
+      return open_session_reply{
+          make_failure(error_code::session_exists, "session " + c.session_id + " exists")};
     return open_session_reply{i->second.handle};
   }
   if (c.mode == open_mode::create && !c.model.empty() && !node_->find_model(c.model))
-    return open_session_reply{make_failure(error_code::unknown_model, "no model is called " + c.model)};
+    return open_session_reply{
+        make_failure(error_code::unknown_model, "no model is called " + c.model)};
   const open_promise reply{make_response_promise<open_session_reply>()};
   request(node_->journal, caf::infinite, find_session_command{c.session_id})
       .then(
           [this, c, reply](find_session_reply& r) mutable {
             if (!r.value)
-              return reply.deliver(open_session_reply{
-                  make_failure(error_code::unavailable, "persistence_failed: " + r.value.error().message)});
+              return reply.deliver(open_session_reply{make_failure(
+                  error_code::unavailable, "persistence_failed: " + r.value.error().message)});
             found(c, r.value->has_value(), std::move(reply));
           },
           [reply](caf::error&) mutable {
-            reply.deliver(open_session_reply{make_failure(error_code::unavailable, "persistence_failed: the journal is gone")});
+            reply.deliver(open_session_reply{
+                make_failure(error_code::unavailable, "persistence_failed: the journal is gone")});
           });
   return reply.promise();
 }
@@ -56,20 +60,23 @@ find_live_reply directory::on_find_live(const find_live_command& c) const {
 
 void directory::found(const open_session_command& c, bool in_journal, open_promise reply) {
   if (stopping_)
-    return reply.deliver(open_session_reply{make_failure(error_code::server_stopping, "the host is stopping")});
+    return reply.deliver(
+        open_session_reply{make_failure(error_code::server_stopping, "the host is stopping")});
   // Somebody else may have opened it while the journal was asked.
   auto i = live_.find(c.session_id);
   const bool is_draft = drafts_.count(c.session_id) > 0;
   const bool exists = in_journal || is_draft || i != live_.end();
   if (c.mode == open_mode::create) {
     if (exists)
-      return reply.deliver(open_session_reply{make_failure(error_code::session_exists, "session " + c.session_id + " exists")});
+      return reply.deliver(open_session_reply{
+          make_failure(error_code::session_exists, "session " + c.session_id + " exists")});
     return reply.deliver(open_session_reply{spawn_session(c, false)});
   }
   if (i != live_.end())
     return reply.deliver(open_session_reply{i->second.handle});
   if (!exists)
-    return reply.deliver(open_session_reply{make_failure(error_code::session_not_found, "there is no session " + c.session_id)});
+    return reply.deliver(open_session_reply{
+        make_failure(error_code::session_not_found, "there is no session " + c.session_id)});
   reply.deliver(open_session_reply{spawn_session(c, in_journal)});
 }
 
@@ -125,9 +132,11 @@ void directory::on_down(const caf::down_msg& m) {
   }
 }
 
-// With auto_resume an interrupted turn goes on without being asked: its session is activated when the host starts (S10).
+// With auto_resume an interrupted turn goes on without being asked: its session is activated when
+// the host starts (S10).
 void directory::resume_interrupted(std::string after) {
-  request(node_->journal, caf::infinite, list_sessions_command{rind::journal::list_limit_max, std::move(after)})
+  request(node_->journal, caf::infinite,
+          list_sessions_command{rind::journal::list_limit_max, std::move(after)})
       .then(
           [this](list_sessions_reply& r) {
             if (!r.value) {
@@ -144,7 +153,9 @@ void directory::resume_interrupted(std::string after) {
             if (!r.value->next.empty() && !stopping_)
               resume_interrupted(r.value->next);
           },
-          [](caf::error&) { spdlog::error("event=auto_resume_failed reason=\"the journal is gone\""); });
+          [](caf::error&) {
+            spdlog::error("event=auto_resume_failed reason=\"the journal is gone\"");
+          });
 }
 
 caf::result<done_reply> directory::on_stop(const stop_command& c) {
@@ -158,7 +169,8 @@ caf::result<done_reply> directory::on_stop(const stop_command& c) {
   stopping_ = c;
   stop_open_ = live_.size() + 1;
   for (const auto& [id, s] : live_)
-    request(s.handle, caf::infinite, c).then([this](done_reply&) { stopped_one(); }, [this](caf::error&) { stopped_one(); });
+    request(s.handle, caf::infinite, c)
+        .then([this](done_reply&) { stopped_one(); }, [this](caf::error&) { stopped_one(); });
   stopped_one();
   return reply.promise();
 }

@@ -1,13 +1,14 @@
-// The directory: session id → actor. Activates a session on first use, lets idle ones go, and stops all of them in two steps.
+// The directory: session id → actor. Activates a session on first use, lets idle ones go, and stops
+// all of them in two steps.
 #pragma once
-
-#include "actors/answer.hpp"
-#include "actors/node.hpp"
-
-#include <caf/typed_event_based_actor.hpp>
 
 #include <deque>
 #include <map>
+
+#include <caf/typed_event_based_actor.hpp>
+
+#include "actors/answer.hpp"
+#include "actors/node.hpp"
 
 namespace rind::actors {
 

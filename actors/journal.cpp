@@ -1,4 +1,5 @@
-// Messages to the writer and back. The promise is delivered on the writer's thread; that only enqueues the answer.
+// Messages to the writer and back. The promise is delivered on the writer's thread; that only
+// enqueues the answer.
 #include "actors/journal.hpp"
 
 #include <caf/typed_response_promise.hpp>
@@ -13,24 +14,30 @@ journal::journal(caf::actor_config& cfg, std::shared_ptr<rind::journal::writer> 
 template <class Reply, class Read>
 caf::result<Reply> journal::post(Read read) {
   auto reply = make_response_promise<Reply>();
-  if (!writer_->post([reply, read = std::move(read)](rind::journal::store& s) mutable { reply.deliver(Reply{read(s)}); }))
-    reply.deliver(Reply{make_failure(error_code::persistence_failed, "too much waits for the journal")});
+  if (!writer_->post([reply, read = std::move(read)](rind::journal::store& s) mutable {
+        reply.deliver(Reply{read(s)});
+      }))
+    reply.deliver(
+        Reply{make_failure(error_code::persistence_failed, "too much waits for the journal")});
   return reply;
 }
 
-// A store that fails may have written all the same and lost only its answer. Asked again with the same entry ids it says which: the
-// receipt of what is there, or the append is made now, or it fails for good.
+// A store that fails may have written all the same and lost only its answer. Asked again with the
+// same entry ids it says which: the receipt of what is there, or the append is made now, or it
+// fails for good.
 caf::result<append_reply> journal::append(append_command& c) {
   auto reply = make_response_promise<append_reply>();
   auto again = std::make_shared<rind::journal::append_request>(std::move(c.request));
-  writer_->append(*again, [reply, again, writer = writer_.get()](rind::result<rind::journal::append_receipt> first) mutable {
+  writer_->append(*again, [reply, again, writer = writer_.get()](
+                              rind::result<rind::journal::append_receipt> first) mutable {
     if (first || first.error().code != error_code::persistence_failed) {
       reply.deliver(append_reply{std::move(first)});
       return;
     }
-    writer->append(std::move(*again), [reply](rind::result<rind::journal::append_receipt> second) mutable {
-      reply.deliver(append_reply{std::move(second)});
-    });
+    writer->append(std::move(*again),
+                   [reply](rind::result<rind::journal::append_receipt> second) mutable {
+                     reply.deliver(append_reply{std::move(second)});
+                   });
   });
   return reply;
 }
@@ -38,14 +45,22 @@ caf::result<append_reply> journal::append(append_command& c) {
 journal::behavior_type journal::make_behavior() {
   return {
       [this](append_command& c) { return append(c); },
-      [this](claim_command& c) { return post<claim_reply>([c](auto& s) { return s.claim(c.session_id); }); },
-      [this](read_command& c) {
-        return post<read_reply>([c](auto& s) { return s.read(c.session_id, c.after_position, c.limit); });
+      [this](claim_command& c) {
+        return post<claim_reply>([c](auto& s) { return s.claim(c.session_id); });
       },
-      [this](find_session_command& c) { return post<find_session_reply>([c](auto& s) { return s.find(c.session_id); }); },
-      [this](list_sessions_command& c) { return post<list_sessions_reply>([c](auto& s) { return s.list(c.limit, c.after); }); },
+      [this](read_command& c) {
+        return post<read_reply>(
+            [c](auto& s) { return s.read(c.session_id, c.after_position, c.limit); });
+      },
+      [this](find_session_command& c) {
+        return post<find_session_reply>([c](auto& s) { return s.find(c.session_id); });
+      },
+      [this](list_sessions_command& c) {
+        return post<list_sessions_reply>([c](auto& s) { return s.list(c.limit, c.after); });
+      },
       [this](find_input_command& c) {
-        return post<find_input_reply>([c](auto& s) { return s.find_input(c.session_id, c.input_id); });
+        return post<find_input_reply>(
+            [c](auto& s) { return s.find_input(c.session_id, c.input_id); });
       },
       [this](remove_session_command& c) {
         return post<remove_session_reply>([c](auto& s) { return s.remove(c.session_id, c.epoch); });

@@ -1,10 +1,11 @@
-// The journal's actor: a thin adapter that puts journal::writer behind messages. Owns the writer (and by it the store and its thread).
+// The journal's actor: a thin adapter that puts journal::writer behind messages. Owns the writer
+// (and by it the store and its thread).
 #pragma once
+
+#include <caf/typed_event_based_actor.hpp>
 
 #include "actors/actors.hpp"
 #include "runtime/journal/writer.hpp"
-
-#include <caf/typed_event_based_actor.hpp>
 
 namespace rind::actors {
 

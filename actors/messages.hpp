@@ -1,9 +1,10 @@
-// What the actors of a node say to one another: commands ask, events are past tense, replies are values. Plain structs; those that carry
-// an actor's handle stand in actors.hpp. Nothing here leaves the process.
+// What the actors of a node say to one another: commands ask, events are past tense, replies are
+// values. Plain structs; those that carry an actor's handle stand in actors.hpp. Nothing here
+// leaves the process.
 #pragma once
 
-#include "messages/session_info.hpp"
 #include "messages/result.hpp"
+#include "messages/session_info.hpp"
 #include "runtime/journal/port.hpp"
 #include "runtime/protocol/replay.hpp"
 #include "runtime/protocol/session_updates.hpp"
@@ -183,7 +184,8 @@ struct context_reply {
 struct replay_command {
   protocol::calls::session_replay call;
 };
-/// A page of the past and, where it reaches the end, what of the running operation is not journaled yet; both as of one moment.
+/// A page of the past and, where it reaches the end, what of the running operation is not journaled
+/// yet; both as of one moment.
 struct replay_answer {
   std::shared_ptr<const protocol::replay_page> page;
   bool at_end = false;
@@ -200,7 +202,8 @@ struct connection_gone {
 struct unsubscribe_command {
   connection_id from = 0;
 };
-/// The host stops: refuse what is new, let what runs end within `grace_ms`, then cancel it with this reason. Answered when idle.
+/// The host stops: refuse what is new, let what runs end within `grace_ms`, then cancel it with
+/// this reason. Answered when idle.
 struct stop_command {
   std::int64_t grace_ms = 0;
   cancel_reason reason = cancel_reason::shutdown;
@@ -259,8 +262,8 @@ enum class open_mode : std::uint8_t { existing, create };
 struct open_session_command {
   std::string session_id;
   open_mode mode = open_mode::existing;
-  std::string model;         // create: the first model; empty: the default
-  std::string system_prompt; // create
+  std::string model;                       // create: the first model; empty: the default
+  std::string system_prompt;               // create
   std::optional<bool> auto_compact{};      // create; unset: as the settings say
   std::optional<bool> overflow_recovery{}; // create; the same
 };

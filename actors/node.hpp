@@ -1,12 +1,13 @@
-// What every actor of a node may lean on: the environment, the settings, the models and the handles of the actors that live as long as
-// the node. Built once by the system (system.cpp), immutable afterwards, shared.
+// What every actor of a node may lean on: the environment, the settings, the models and the handles
+// of the actors that live as long as the node. Built once by the system (system.cpp), immutable
+// afterwards, shared.
 #pragma once
+
+#include <map>
 
 #include "actors/actors.hpp"
 #include "runtime/config/settings.hpp"
 #include "runtime/host/environment.hpp"
-
-#include <map>
 
 namespace rind::actors {
 

@@ -1,13 +1,14 @@
 // Places and callbacks.
 #include "actors/provider.hpp"
 
-#include <caf/send.hpp>
-
 #include <algorithm>
+
+#include <caf/send.hpp>
 
 namespace rind::actors {
 
-provider::provider(caf::actor_config& cfg, std::shared_ptr<rind::provider::model_provider> backend, std::size_t in_flight_max)
+provider::provider(caf::actor_config& cfg, std::shared_ptr<rind::provider::model_provider> backend,
+                   std::size_t in_flight_max)
     : provider_self::base(cfg), backend_(std::move(backend)), in_flight_max_(in_flight_max) {
   // nop
 }
@@ -37,8 +38,11 @@ void provider::start(start_sampling s) {
   const auto id = s.request.request_id;
   in_flight_.insert(id);
   rind::provider::sampling_sink sink;
-  // The callbacks come from the provider's thread: a message to the listener, and one here for the free place.
-  sink.on_delta = [listener = s.listener, id](sampling_delta d) { caf::anon_send(listener, sampling_progressed{id, std::move(d)}); };
+  // The callbacks come from the provider's thread: a message to the listener, and one here for the
+  // free place.
+  sink.on_delta = [listener = s.listener, id](sampling_delta d) {
+    caf::anon_send(listener, sampling_progressed{id, std::move(d)});
+  };
   sink.on_end = [listener = s.listener, self = provider_self{this}, id](sampling_outcome o) {
     caf::anon_send(listener, sampling_ended{id, std::move(o)});
     caf::anon_send(self, sampling_ended{id, sampling_cancelled{}});
@@ -47,7 +51,9 @@ void provider::start(start_sampling s) {
 }
 
 void provider::on_cancel(const cancel_sampling& c) {
-  auto i = std::find_if(waiting_.begin(), waiting_.end(), [&](const start_sampling& s) { return s.request.request_id == c.request_id; });
+  auto i = std::find_if(waiting_.begin(), waiting_.end(), [&](const start_sampling& s) {
+    return s.request.request_id == c.request_id;
+  });
   if (i != waiting_.end()) {
     send(i->listener, sampling_ended{c.request_id, sampling_cancelled{}});
     waiting_.erase(i);

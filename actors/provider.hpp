@@ -1,14 +1,15 @@
-// A provider's actor: bounds the requests in flight and hands them to a model_provider, whose callbacks become messages to the listener.
-// Owns the model_provider; first come, first served past the bound.
+// A provider's actor: bounds the requests in flight and hands them to a model_provider, whose
+// callbacks become messages to the listener. Owns the model_provider; first come, first served past
+// the bound.
 #pragma once
-
-#include "actors/actors.hpp"
-#include "runtime/provider/port.hpp"
-
-#include <caf/typed_event_based_actor.hpp>
 
 #include <deque>
 #include <set>
+
+#include <caf/typed_event_based_actor.hpp>
+
+#include "actors/actors.hpp"
+#include "runtime/provider/port.hpp"
 
 namespace rind::actors {
 
@@ -22,7 +23,8 @@ using provider_self = provider_actor::extend<
 
 class provider final : public provider_self::base {
 public:
-  provider(caf::actor_config& cfg, std::shared_ptr<rind::provider::model_provider> backend, std::size_t in_flight_max);
+  provider(caf::actor_config& cfg, std::shared_ptr<rind::provider::model_provider> backend,
+           std::size_t in_flight_max);
 
   const char* name() const override { return "provider"; }
   behavior_type make_behavior() override;

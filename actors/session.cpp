@@ -1,23 +1,31 @@
-// A session's life: activation, its journal, what it tells. The commands stand in the other session_*.cpp.
+// A session's life: activation, its journal, what it tells. The commands stand in the other
+// session_*.cpp.
 #include "actors/session.hpp"
+
+#include <spdlog/spdlog.h>
 
 #include "actors/session_handlers.hpp"
 #include "messages/json.hpp"
 
-#include <spdlog/spdlog.h>
-
 namespace rind::actors {
 
-session::session(caf::actor_config& cfg, node_ptr n, directory_actor directory, session_options options)
-    : session_actor::base(cfg), node_(std::move(n)), directory_(std::move(directory)), options_(std::move(options)),
-      projection_(view::projection_settings{rind::actors::host_system_messages(node_->settings), node_->tools}),
-      queues_({node_->settings.session.queued_inputs_max, node_->settings.session.queued_characters_max}) {
+session::session(caf::actor_config& cfg, node_ptr n, directory_actor directory,
+                 session_options options)
+    : session_actor::base(cfg),
+      node_(std::move(n)),
+      directory_(std::move(directory)),
+      options_(std::move(options)),
+      projection_(view::projection_settings{rind::actors::host_system_messages(node_->settings),
+                                            node_->tools}),
+      queues_({node_->settings.session.queued_inputs_max,
+               node_->settings.session.queued_characters_max}) {
   // nop
 }
 
 session::behavior_type session::make_behavior() {
   set_down_handler([this](const caf::down_msg& m) {
-    if (running_ && running_->runner && m.source == caf::actor_cast<caf::actor_addr>(running_->runner))
+    if (running_ && running_->runner &&
+        m.source == caf::actor_cast<caf::actor_addr>(running_->runner))
       on_runner_down(m.reason);
   });
   activate();
@@ -60,7 +68,9 @@ void session::activate() {
   }
   request(node_->journal, caf::infinite, claim_command{options_.session_id})
       .then([this](claim_reply& r) { loaded(std::move(r.value)); },
-            [this](caf::error&) { loaded(make_failure(error_code::persistence_failed, "the journal is gone")); });
+            [this](caf::error&) {
+              loaded(make_failure(error_code::persistence_failed, "the journal is gone"));
+            });
 }
 
 void session::loaded(rind::result<journal::loaded_session> loaded) {
@@ -117,7 +127,8 @@ void session::run_stash() {
 }
 
 void session::break_down(failure why) {
-  spdlog::error("event=session_unreadable session={} reason=\"{}\"", options_.session_id, why.message);
+  spdlog::error("event=session_unreadable session={} reason=\"{}\"", options_.session_id,
+                why.message);
   if (why.code != error_code::session_not_found && why.code != error_code::not_owner) {
     auto text = "persistence_failed: " + why.message;
     why = make_failure(error_code::unavailable, std::move(text));
@@ -126,21 +137,24 @@ void session::break_down(failure why) {
 }
 
 bool session::is_idle() const {
-  return ready_ && !slot_.has_operation() && slot_.at() != rind::session::slot_state::settling && waiting_.empty() && stash_.empty();
+  return ready_ && !slot_.has_operation() && slot_.at() != rind::session::slot_state::settling &&
+         waiting_.empty() && stash_.empty();
 }
 
 void session::schedule_idle_tick() {
   if (std::exchange(tick_scheduled_, true))
     return;
   activity_at_tick_ = activity_;
-  delayed_send(session_actor{this}, std::chrono::milliseconds(node_->settings.session.idle_passivate_ms), idle_tick{});
+  delayed_send(session_actor{this},
+               std::chrono::milliseconds(node_->settings.session.idle_passivate_ms), idle_tick{});
 }
 
 void session::on_idle_tick(const idle_tick&) {
   tick_scheduled_ = false;
   if (!is_idle() || !listeners_.empty() || activity_ != activity_at_tick_ || stopping_)
     return schedule_idle_tick();
-  // Once the directory has let this actor go, whoever still holds its handle is told by the end of the actor and asks again.
+  // Once the directory has let this actor go, whoever still holds its handle is told by the end of
+  // the actor and asks again.
   leave();
 }
 
@@ -190,13 +204,16 @@ void session::append(const std::string& turn_id, std::vector<entry_body> bodies,
               take(e);
             then(std::move(reply.value->entries));
           },
-          [then](caf::error&) { then(make_failure(error_code::persistence_failed, "the journal is gone")); });
+          [then](caf::error&) {
+            then(make_failure(error_code::persistence_failed, "the journal is gone"));
+          });
 }
 
-// A journal that failed may have written all the same. What it holds decides, not what it answered: else the session would go on from
-// another state than the one that a restart finds.
+// A journal that failed may have written all the same. What it holds decides, not what it answered:
+// else the session would go on from another state than the one that a restart finds.
 void session::find_out(const std::string& first_id, std::size_t count, failure why, appended then) {
-  request(node_->journal, caf::infinite, read_command{options_.session_id, projection_.last_position(), journal::read_limit_max})
+  request(node_->journal, caf::infinite,
+          read_command{options_.session_id, projection_.last_position(), journal::read_limit_max})
       .then(
           [this, first_id, count, why, then](const read_reply& r) {
             std::vector<entry_ptr> own;
@@ -213,8 +230,9 @@ void session::find_out(const std::string& first_id, std::size_t count, failure w
           [why, then](caf::error&) { then(why); });
 }
 
-// Entries come from two sides, this session's appends and the compaction service's, each answered on its own way: an input that is
-// accepted while a boundary is committed may be heard of first. The order of the journal is the one that counts.
+// Entries come from two sides, this session's appends and the compaction service's, each answered
+// on its own way: an input that is accepted while a boundary is committed may be heard of first.
+// The order of the journal is the one that counts.
 void session::take(const entry_ptr& e) {
   if (broken_ || e->position <= projection_.last_position())
     return; // read from the journal before
@@ -234,7 +252,8 @@ void session::take(const entry_ptr& e) {
 void session::read_missing() {
   if (std::exchange(reads_missing_, true))
     return;
-  request(node_->journal, caf::infinite, read_command{options_.session_id, projection_.last_position(), journal::read_limit_max})
+  request(node_->journal, caf::infinite,
+          read_command{options_.session_id, projection_.last_position(), journal::read_limit_max})
       .then(
           [this](const read_reply& r) {
             reads_missing_ = false;
@@ -243,7 +262,9 @@ void session::read_missing() {
             for (const auto& e : *r.value)
               take(e);
           },
-          [this](caf::error&) { break_down_live(make_failure(error_code::persistence_failed, "the journal is gone")); });
+          [this](caf::error&) {
+            break_down_live(make_failure(error_code::persistence_failed, "the journal is gone"));
+          });
 }
 
 void session::break_down_live(failure why) {
@@ -322,7 +343,8 @@ void session::follow_live(const entry& e) {
   } else if (const auto* asked = std::get_if<entries::tool_requested>(&e.body)) {
     live_->tools.push_back({asked->call.id, asked->call.name});
   } else if (const auto* r = std::get_if<entries::tool_result>(&e.body)) {
-    std::erase_if(live_->tools, [&](const running_tool& t) { return t.tool_call_id == r->msg->tool_call_id; });
+    std::erase_if(live_->tools,
+                  [&](const running_tool& t) { return t.tool_call_id == r->msg->tool_call_id; });
   } else if (std::holds_alternative<entries::turn_ended>(e.body)) {
     live_.reset();
   }

@@ -1,7 +1,14 @@
-// A session's actor: owns its execution slot, its input queues, its projection of the journal and its subscribers. It is the only one that
-// appends to its journal, but for the boundary of the compaction service, and the only one that tells subscribers. It decides by
-// the pure classes of runtime/session and runtime/view; a turn is carried out by its turn runner.
+// A session's actor: owns its execution slot, its input queues, its projection of the journal and
+// its subscribers. It is the only one that appends to its journal, but for the boundary of the
+// compaction service, and the only one that tells subscribers. It decides by the pure classes of
+// runtime/session and runtime/view; a turn is carried out by its turn runner.
 #pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+
+#include <caf/typed_event_based_actor.hpp>
 
 #include "actors/answer.hpp"
 #include "actors/node.hpp"
@@ -9,15 +16,10 @@
 #include "runtime/session/input_queues.hpp"
 #include "runtime/view/projection.hpp"
 
-#include <caf/typed_event_based_actor.hpp>
-
-#include <deque>
-#include <functional>
-#include <map>
-
 namespace rind::actors {
 
-/// Commands that wait for the activation or for the slot to settle; the next one is answered with an error.
+/// Commands that wait for the activation or for the slot to settle; the next one is answered with
+/// an error.
 inline constexpr std::size_t stash_limit = 1'024;
 
 struct session_options {
@@ -51,7 +53,8 @@ private:
     std::vector<promise<prompt_reply>> prompts; // answered when it ends
     std::optional<promise<compact_reply>> compact;
     std::optional<cancel_reason> cancel; // asked for, and answered ok
-    std::shared_ptr<const compaction_record> boundary; // the newest of this operation that is no rescue
+    std::shared_ptr<const compaction_record>
+        boundary;                                  // the newest of this operation that is no rescue
     std::optional<promise<take_input_reply>> take; // waits for the queues to settle
     bool take_before_sampling = false;
     std::optional<close_command> close; // waits for the queues to settle
@@ -141,6 +144,7 @@ private:
   void subscribe(const subscribe_command& c, promise<done_reply> reply);
   void on_unsubscribe(const unsubscribe_command& c);
   std::optional<turn_state> state_of_turn() const;
+  std::int64_t pending_inputs(input_mode mode) const;
   rind::session::context_snapshot snapshot() const;
   context::budget budget_of(const view::projection& p) const;
   const std::string& model() const;
@@ -156,15 +160,18 @@ private:
   std::optional<failure> broken_; // the journal cannot be read; every command is answered with it
   view::projection projection_;
   std::optional<view::projection> draft_;
-  std::map<std::int64_t, entry_ptr> ahead_; // heard of before what stands before them; bounded by the appends that are open
+  std::map<std::int64_t, entry_ptr>
+      ahead_; // heard of before what stands before them; bounded by the appends that are open
   bool reads_missing_ = false;
   std::uint64_t epoch_ = 0;
   rind::session::execution_slot slot_;
   rind::session::input_queues queues_;
   std::deque<waiting_prompt> waiting_;
   std::int64_t lookups_ = 0; // prompts and inputs whose id the journal is asked for
-  std::vector<std::function<void()>> queue_retry_; // the same input came twice while its entry was on the way
-  std::vector<std::function<void()>> settled_; // look again once the slot has settled; bounded by the commands that are open
+  std::vector<std::function<void()>>
+      queue_retry_; // the same input came twice while its entry was on the way
+  std::vector<std::function<void()>>
+      settled_; // look again once the slot has settled; bounded by the commands that are open
   std::optional<running_operation> running_;
   std::deque<decision> decisions_;
   std::optional<live_turn> live_;

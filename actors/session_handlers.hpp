@@ -1,4 +1,5 @@
-// How a session's handlers are hung into its behavior: one call each, after the session is ready. Internal to session_*.cpp.
+// How a session's handlers are hung into its behavior: one call each, after the session is ready.
+// Internal to session_*.cpp.
 #pragma once
 
 #include "actors/session.hpp"
@@ -8,7 +9,8 @@ namespace rind::actors {
 /// The host's own system messages, in front of a session's.
 std::vector<message_ptr> host_system_messages(const config::settings& s);
 
-/// What the wire shows of a journal that refuses (S5, S39): NotOwner, else Unavailable naming persistence_failed.
+/// What the wire shows of a journal that refuses (S5, S39): NotOwner, else Unavailable naming
+/// persistence_failed.
 failure journal_refusal(const failure& why);
 
 /// How an operation ends that a crash or the loss of the journal cut short (S10).
@@ -53,7 +55,9 @@ auto session::ask(void (session::*handler)(const C&, promise<R>)) {
 
 template <class C>
 auto session::tell(void (session::*handler)(const C&)) {
-  return [this, handler](const C& c) { when_ready([this, handler, c] { (this->*handler)(c); }, [](const failure&) {}); };
+  return [this, handler](const C& c) {
+    when_ready([this, handler, c] { (this->*handler)(c); }, [](const failure&) {});
+  };
 }
 
 } // namespace rind::actors

@@ -1,12 +1,11 @@
 // The session's side of a running operation: what its turn runner asks for, and how it ends (S5).
-#include "actors/session.hpp"
-
-#include "actors/session_handlers.hpp"
-#include "actors/turn_runner.hpp"
+#include <algorithm>
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
+#include "actors/session.hpp"
+#include "actors/session_handlers.hpp"
+#include "actors/turn_runner.hpp"
 
 namespace rind::actors {
 
@@ -19,8 +18,9 @@ void session::run_operation(std::string turn_id, operation_kind kind, turn::opti
   running_->turn_id = turn_id;
   running_->kind = kind;
   options.operation = kind;
-  running_->runner
-      = spawn<turn_runner>(node_, session_actor{this}, runner_options{options_.session_id, std::move(turn_id), std::move(options)});
+  running_->runner = spawn<turn_runner>(
+      node_, session_actor{this},
+      runner_options{options_.session_id, std::move(turn_id), std::move(options)});
   monitor(running_->runner);
   if (stopping_ && stopping_->grace_ms <= 0)
     on_grace_over({});
@@ -30,7 +30,8 @@ void session::run_operation(std::string turn_id, operation_kind kind, turn::opti
 
 void session::take_input(const take_input_command& c, promise<take_input_reply> reply) {
   if (!running_)
-    return reply.deliver(take_input_reply{taken::none, make_failure(error_code::internal_error, "no operation runs")});
+    return reply.deliver(take_input_reply{
+        taken::none, make_failure(error_code::internal_error, "no operation runs")});
   // An input that arrives in this moment still counts: its entry is awaited.
   if (queues_.unsettled()) {
     running_->take = std::move(reply);
@@ -44,7 +45,8 @@ void session::take_input(const take_input_command& c, promise<take_input_reply> 
     if (c.before_sampling)
       return reply.deliver(take_input_reply{taken::none, std::nullopt});
     reply.deliver(take_input_reply{taken::ended, std::nullopt});
-    running_->close = close_command{turn::effects::close{entries::turn_outcome::completed, std::nullopt, {}}};
+    running_->close =
+        close_command{turn::effects::close{entries::turn_outcome::completed, std::nullopt, {}}};
     return write_end();
   }
   auto m = std::make_shared<message>();
@@ -52,17 +54,19 @@ void session::take_input(const take_input_command& c, promise<take_input_reply> 
   m->content = in->text;
   m->origin = in->mode == input_mode::steering ? user_origin::steering : user_origin::follow_up;
   m->input_id = in->input_id;
-  const auto what = in->mode == input_mode::steering ? taken::delivered : taken::follow_up_delivered;
-  append(running_->turn_id, {entries::input_delivered{std::move(m)}}, [this, what, id = in->input_id, reply](auto r) mutable {
-    if (r) {
-      queues_.left(id);
-      reply.deliver(take_input_reply{what, std::nullopt});
-    } else {
-      queues_.leave_refused(id);
-      reply.deliver(take_input_reply{taken::none, r.error()});
-    }
-    queues_settled();
-  });
+  const auto what =
+      in->mode == input_mode::steering ? taken::delivered : taken::follow_up_delivered;
+  append(running_->turn_id, {entries::input_delivered{std::move(m)}},
+         [this, what, id = in->input_id, reply](auto r) mutable {
+           if (r) {
+             queues_.left(id);
+             reply.deliver(take_input_reply{what, std::nullopt});
+           } else {
+             queues_.leave_refused(id);
+             reply.deliver(take_input_reply{taken::none, r.error()});
+           }
+           queues_settled();
+         });
 }
 
 void session::give_context(const context_command&, promise<context_snapshot_reply> reply) {
@@ -132,7 +136,8 @@ void session::operation_ended(const entries::turn_ended& end) {
     else if (end.error)
       op.compact->deliver(compact_reply{*end.error});
     else
-      op.compact->deliver(compact_reply{make_failure(error_code::cancelled, "the compaction was cancelled")});
+      op.compact->deliver(
+          compact_reply{make_failure(error_code::cancelled, "the compaction was cancelled")});
   }
   slot_free();
 }
@@ -140,7 +145,8 @@ void session::operation_ended(const entries::turn_ended& end) {
 void session::operation_interrupted(const failure& why) {
   auto op = std::move(*running_);
   running_.reset();
-  spdlog::error("event=operation_interrupted session={} turn={} reason=\"{}\"", options_.session_id, op.turn_id, why.message);
+  spdlog::error("event=operation_interrupted session={} turn={} reason=\"{}\"", options_.session_id,
+                op.turn_id, why.message);
   if (slot_.at() == slot_state::running)
     slot_.on(slot_input::close);
   slot_.on(slot_input::close_refused);
@@ -174,7 +180,8 @@ void session::on_event(const publish_event& e) {
 }
 
 void session::on_decision(const publish_decision& d) {
-  decisions_.push_back({node_->env->now_ms(), running_ ? running_->turn_id : std::string{}, d.note.decision, d.note.reason, d.note.stats});
+  decisions_.push_back({node_->env->now_ms(), running_ ? running_->turn_id : std::string{},
+                        d.note.decision, d.note.reason, d.note.stats});
   if (decisions_.size() > decisions_kept)
     decisions_.pop_front();
 }
@@ -190,10 +197,12 @@ void session::on_boundary(const boundary_committed& b) {
 void session::on_runner_down(const caf::error& reason) {
   if (running_->close)
     return; // it has said how it ends, and may be gone before that is written
-  spdlog::error("event=runner_lost session={} turn={} reason=\"{}\"", options_.session_id, running_->turn_id,
-                system().render(reason));
-  running_->close = close_command{
-      turn::effects::close{entries::turn_outcome::failed, make_failure(error_code::internal_error, "the operation's runner was lost"), {}}};
+  spdlog::error("event=runner_lost session={} turn={} reason=\"{}\"", options_.session_id,
+                running_->turn_id, system().render(reason));
+  running_->close = close_command{turn::effects::close{
+      entries::turn_outcome::failed,
+      make_failure(error_code::internal_error, "the operation's runner was lost"),
+      {}}};
   if (!queues_.unsettled())
     write_end();
 }

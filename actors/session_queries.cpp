@@ -1,9 +1,8 @@
 // What a session answers about itself, and replay (S15, S36, S37).
-#include "actors/session.hpp"
-
-#include "actors/session_handlers.hpp"
-
 #include <algorithm>
+
+#include "actors/session.hpp"
+#include "actors/session_handlers.hpp"
 
 namespace rind::actors {
 
@@ -44,12 +43,14 @@ view::projection& session::known() {
 
 context::budget session::budget_of(const view::projection& p) const {
   const auto& name = p.model();
-  const auto& summary = node_->settings.compaction.model.empty() ? name : node_->settings.compaction.model;
+  const auto& summary =
+      node_->settings.compaction.model.empty() ? name : node_->settings.compaction.model;
   const auto limits_of = [&](const std::string& m) {
     const auto* route = node_->find_model(m);
     return route ? route->limits : context::model_limits{};
   };
-  return context::resolve_budget(name, limits_of(name), p.learned_window(name), summary, limits_of(summary), p.learned_window(summary));
+  return context::resolve_budget(name, limits_of(name), p.learned_window(name), summary,
+                                 limits_of(summary), p.learned_window(summary));
 }
 
 rind::session::context_snapshot session::snapshot() const {
@@ -64,7 +65,8 @@ rind::session::context_snapshot session::snapshot() const {
   if (p.operation())
     s.tightened_limit_tokens = p.operation()->tightened_limit_tokens;
   s.auto_compact = p.auto_compact().value_or(node_->settings.compaction.auto_compact);
-  s.overflow_recovery = p.overflow_recovery().value_or(node_->settings.compaction.overflow_recovery);
+  s.overflow_recovery =
+      p.overflow_recovery().value_or(node_->settings.compaction.overflow_recovery);
   s.corpus_messages = p.messages(p.view().corpus_start, p.view().message_count);
   s.epoch = epoch_;
   return s;
@@ -79,14 +81,18 @@ std::optional<turn_state> session::state_of_turn() const {
   t.operation = open->operation;
   t.progress = running_ ? turn_progress::running : turn_progress::interrupted;
   t.waiting_prompts = static_cast<std::int64_t>(waiting_.size());
-  if (running_) {
-    t.steering = queues_.count(input_mode::steering);
-    t.follow_up = queues_.count(input_mode::follow_up);
-  } else {
-    for (const auto& in : projection_.pending())
-      ++(in.mode == input_mode::steering ? t.steering : t.follow_up);
-  }
+  t.steering = pending_inputs(input_mode::steering);
+  t.follow_up = pending_inputs(input_mode::follow_up);
   return t;
+}
+
+// Of an interrupted operation the journal knows; its queues are filled again when it goes on.
+std::int64_t session::pending_inputs(input_mode mode) const {
+  if (running_)
+    return queues_.count(mode);
+  const auto& inputs = projection_.pending();
+  return std::count_if(inputs.begin(), inputs.end(),
+                       [&](const auto& in) { return in.mode == mode; });
 }
 
 void session::info(const session_info_query&, promise<session_info_reply> reply) {
@@ -125,12 +131,15 @@ void session::replay(const replay_command& c, promise<replay_reply> reply) {
   replay_more(std::make_shared<protocol::replay_page>(std::move(call)), std::move(reply));
 }
 
-// Reads until the page is full or has caught up with what was published: only then do the live events join it without a gap.
-void session::replay_more(std::shared_ptr<protocol::replay_page> page, promise<replay_reply> reply) {
+// Reads until the page is full or has caught up with what was published: only then do the live
+// events join it without a gap.
+void session::replay_more(std::shared_ptr<protocol::replay_page> page,
+                          promise<replay_reply> reply) {
   const bool at_end = page->cursor() >= projection_.last_position();
   if (at_end || page->is_full())
     return reply.deliver(replay_reply{replay_answer{page, at_end, state_of_turn(), live_}});
-  request(node_->journal, caf::infinite, read_command{options_.session_id, page->cursor(), journal::read_limit_max})
+  request(node_->journal, caf::infinite,
+          read_command{options_.session_id, page->cursor(), journal::read_limit_max})
       .then(
           [this, page, reply](const read_reply& r) {
             if (!r.value)
@@ -139,12 +148,14 @@ void session::replay_more(std::shared_ptr<protocol::replay_page> page, promise<r
               if (!page->take(*e))
                 break;
             if (r.value->empty())
-              return reply.deliver(replay_reply{
-                  make_failure(error_code::unavailable, "persistence_failed: the journal lacks entries that this session has seen")});
+              return reply.deliver(replay_reply{make_failure(
+                  error_code::unavailable,
+                  "persistence_failed: the journal lacks entries that this session has seen")});
             replay_more(page, reply);
           },
           [reply](const caf::error&) {
-            reply.deliver(replay_reply{make_failure(error_code::unavailable, "persistence_failed: the journal is gone")});
+            reply.deliver(replay_reply{
+                make_failure(error_code::unavailable, "persistence_failed: the journal is gone")});
           });
 }
 

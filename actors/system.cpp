@@ -1,6 +1,19 @@
 // Spawned in the order of who needs whom, stopped in the reverse.
 #include "actors/system.hpp"
 
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+#include <spdlog/spdlog.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "actors/connection.hpp"
 #include "actors/wiring.hpp"
 #include "runtime/journal/memory_store.hpp"
@@ -14,26 +27,12 @@
 #include "runtime/provider/http_provider.hpp"
 #include "runtime/tools/command_tool.hpp"
 
-#include <caf/actor_system.hpp>
-#include <caf/actor_system_config.hpp>
-#include <caf/scoped_actor.hpp>
-#include <caf/send.hpp>
-
-#include <spdlog/spdlog.h>
-
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <condition_variable>
-#include <map>
-#include <mutex>
-
 namespace rind::actors {
 
 namespace {
 
-/// Beyond the grace of a stop: what cancelling and committing may take before the stop goes on without it.
+/// Beyond the grace of a stop: what cancelling and committing may take before the stop goes on
+/// without it.
 constexpr std::int64_t stop_margin_ms = 15'000;
 
 /// What a client may take to read its last answers.
@@ -44,7 +43,8 @@ result<std::unique_ptr<rind::journal::store>> open_store(const std::string& wher
     return std::unique_ptr<rind::journal::store>(std::make_unique<rind::journal::memory_store>());
   constexpr std::string_view scheme = "sqlite:";
   if (where.compare(0, scheme.size(), scheme) != 0)
-    return make_failure(error_code::invalid_request, "journal must be `memory` or `sqlite:PATH`, it is `" + where + "`");
+    return make_failure(error_code::invalid_request,
+                        "journal must be `memory` or `sqlite:PATH`, it is `" + where + "`");
   rind::journal::sqlite_options options;
   options.path = where.substr(scheme.size());
   return rind::journal::open_sqlite(options);
@@ -69,10 +69,12 @@ struct system::state {
 
   void let_clients_read_on();
 
-  net::connection_events accept(net::connection_ptr wire, client_options options, std::function<void()> on_closed);
+  net::connection_events accept(net::connection_ptr wire, client_options options,
+                                std::function<void()> on_closed);
 };
 
-net::connection_events system::state::accept(net::connection_ptr wire, client_options options, std::function<void()> on_closed) {
+net::connection_events system::state::accept(net::connection_ptr wire, client_options options,
+                                             std::function<void()> on_closed) {
   connection_options o;
   o.id = next_connection++;
   o.default_session = std::move(options.default_session);
@@ -80,13 +82,16 @@ net::connection_events system::state::accept(net::connection_ptr wire, client_op
   o.stop_host_on_shutdown = options.stop_host_on_shutdown;
   o.token = wired.node->settings.server.token.reveal();
   const auto id = o.id;
-  auto handle = connection_actor{actors->spawn<connection>(wired.node, wired.directory, std::move(wire), std::move(o))};
+  auto handle = connection_actor{
+      actors->spawn<connection>(wired.node, wired.directory, std::move(wire), std::move(o))};
   {
     std::lock_guard guard{mutex};
     open.emplace(id, handle);
   }
   net::connection_events events;
-  events.on_bytes = [handle](std::string bytes) { caf::anon_send(handle, bytes_received{std::move(bytes)}); };
+  events.on_bytes = [handle](std::string bytes) {
+    caf::anon_send(handle, bytes_received{std::move(bytes)});
+  };
   events.on_written = [handle](std::size_t bytes) { caf::anon_send(handle, bytes_written{bytes}); };
   events.on_end = [handle] { caf::anon_send(handle, input_ended{}); };
   events.on_closed = [this, id, handle, on_closed = std::move(on_closed)] {
@@ -102,12 +107,14 @@ net::connection_events system::state::accept(net::connection_ptr wire, client_op
   return events;
 }
 
-// What the sessions answered as they came to rest stands in the connections' mailboxes and queues: it is written before they end.
+// What the sessions answered as they came to rest stands in the connections' mailboxes and queues:
+// it is written before they end.
 void system::state::let_clients_read_on() {
   std::unique_lock lock{mutex};
   for (const auto& [id, handle] : open)
     caf::anon_send(handle, close_connection{});
-  all_closed.wait_for(lock, std::chrono::milliseconds(last_words_ms), [this] { return open.empty(); });
+  all_closed.wait_for(lock, std::chrono::milliseconds(last_words_ms),
+                      [this] { return open.empty(); });
 }
 
 system::system(std::unique_ptr<state> s) : state_(std::move(s)) {
@@ -122,21 +129,28 @@ result<std::unique_ptr<system>> system::start(config::settings settings, system_
       return opened.error();
     parts.store = std::move(*opened);
   }
-  s->writer = std::make_shared<rind::journal::writer>(std::move(parts.store), rind::journal::writer_mode::own_thread);
+  s->writer = std::make_shared<rind::journal::writer>(std::move(parts.store),
+                                                      rind::journal::writer_mode::own_thread);
   s->transport = std::make_unique<rind::provider::curl_transport>();
   s->actors = std::make_unique<caf::actor_system>(s->config);
   wiring_parts wiring;
   wiring.env = parts.environment ? parts.environment : host::make_system_environment();
   wiring.writer = s->writer;
-  wiring.tools = parts.tools ? parts.tools : std::make_shared<const rind::tools::registry>(rind::tools::make_registry(settings));
-  wiring.make_provider = [&](const config::provider_settings* p) -> std::shared_ptr<rind::provider::model_provider> {
+  wiring.tools =
+      parts.tools
+          ? parts.tools
+          : std::make_shared<const rind::tools::registry>(rind::tools::make_registry(settings));
+  wiring.make_provider =
+      [&](const config::provider_settings* p) -> std::shared_ptr<rind::provider::model_provider> {
     if (parts.model)
       return parts.model;
     if (!p)
-      return std::make_shared<rind::provider::embedded_model>(rind::provider::embedded_options{settings.embedded_window_tokens});
+      return std::make_shared<rind::provider::embedded_model>(
+          rind::provider::embedded_options{settings.embedded_window_tokens});
     rind::provider::chat_options options;
     options.max_tokens_field = p->max_tokens_field;
-    return std::make_shared<rind::provider::http_provider>(*p, std::make_shared<rind::provider::chat_codec>(options), *s->transport);
+    return std::make_shared<rind::provider::http_provider>(
+        *p, std::make_shared<rind::provider::chat_codec>(options), *s->transport);
   };
   auto wired = wire_node(*s->actors, settings, wiring);
   if (!wired)
@@ -144,9 +158,12 @@ result<std::unique_ptr<system>> system::start(config::settings settings, system_
   s->wired = std::move(*wired);
   net::server_options server;
   server.connections_max = static_cast<std::size_t>(s->wired.node->settings.server.connections_max);
-  auto full = protocol::error_frame(nullptr, make_failure(error_code::unavailable, "the server has as many clients as it may"));
+  auto full = protocol::error_frame(
+      nullptr, make_failure(error_code::unavailable, "the server has as many clients as it may"));
   server.full_line = full.head + full.tail;
-  server.on_problem = [](const failure& why) { spdlog::warn("event=listener_problem reason=\"{}\"", why.message); };
+  server.on_problem = [](const failure& why) {
+    spdlog::warn("event=listener_problem reason=\"{}\"", why.message);
+  };
   s->server = std::make_unique<net::asio_server>(std::move(server));
   return std::unique_ptr<system>(new system(std::move(s)));
 }
@@ -157,12 +174,14 @@ system::~system() {
 
 result<done> system::listen_unix(const std::string& path) {
   auto* s = state_.get();
-  return s->server->listen_unix(path, [s](net::connection_ptr wire) -> std::variant<net::connection_events, net::refusal> {
-    return s->accept(std::move(wire), {}, {});
-  });
+  return s->server->listen_unix(
+      path, [s](net::connection_ptr wire) -> std::variant<net::connection_events, net::refusal> {
+        return s->accept(std::move(wire), {}, {});
+      });
 }
 
-result<done> system::serve_descriptors(int in_fd, int out_fd, client_options options, std::function<void()> on_closed) {
+result<done> system::serve_descriptors(int in_fd, int out_fd, client_options options,
+                                       std::function<void()> on_closed) {
   auto server = std::make_unique<net::stdio_server>();
   auto* s = state_.get();
   auto opened = server->open(in_fd, out_fd, [s, options, on_closed](net::connection_ptr wire) {
@@ -175,10 +194,12 @@ result<done> system::serve_descriptors(int in_fd, int out_fd, client_options opt
   return done{};
 }
 
-result<net::connection_ptr> system::connect(net::asio_client& client, net::connect_callback on_connect) {
+result<net::connection_ptr> system::connect(net::asio_client& client,
+                                            net::connect_callback on_connect) {
   int fds[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0)
-    return make_failure(error_code::unavailable, "no socket pair: " + std::string{std::strerror(errno)});
+    return make_failure(error_code::unavailable,
+                        "no socket pair: " + std::string{std::strerror(errno)});
   if (auto served = serve_descriptors(fds[0], fds[0], {}, {}); !served) {
     ::close(fds[0]);
     ::close(fds[1]);
@@ -203,9 +224,13 @@ void system::stop(std::int64_t grace_ms) {
   s.server->stop_listening();
   {
     caf::scoped_actor self{*s.actors};
-    self->request(s.wired.directory, std::chrono::milliseconds(grace_ms + stop_margin_ms), stop_command{grace_ms, cancel_reason::shutdown})
+    self->request(s.wired.directory, std::chrono::milliseconds(grace_ms + stop_margin_ms),
+                  stop_command{grace_ms, cancel_reason::shutdown})
         .receive([](const done_reply&) {},
-                 [](const caf::error&) { spdlog::error("event=stop_overdue reason=\"some sessions did not come to rest\""); });
+                 [](const caf::error&) {
+                   spdlog::error(
+                       "event=stop_overdue reason=\"some sessions did not come to rest\"");
+                 });
   }
   s.let_clients_read_on();
   s.server->stop();

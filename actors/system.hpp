@@ -1,6 +1,11 @@
-// A whole node in one object: the only wiring. Builds the journal, the providers, the tools and the actors from settings, serves clients,
-// and stops in two steps. The door for programs that embed rind; CAF stays behind it.
+// A whole node in one object: the only wiring. Builds the journal, the providers, the tools and the
+// actors from settings, serves clients, and stops in two steps. The door for programs that embed
+// rind; CAF stays behind it.
 #pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
 
 #include "messages/result.hpp"
 #include "runtime/config/settings.hpp"
@@ -11,18 +16,15 @@
 #include "runtime/provider/port.hpp"
 #include "runtime/tools/port.hpp"
 
-#include <functional>
-#include <memory>
-#include <string>
-
 namespace rind::actors {
 
 /// What an embedding program may bring along; what is left out follows the settings.
 struct system_parts {
-  std::shared_ptr<host::environment> environment;   // null: the system's clock and chance
-  std::shared_ptr<const tools::registry> tools;      // null: the demo and command tools of the settings
-  std::unique_ptr<journal::store> store;             // null: as settings.journal says
-  std::shared_ptr<provider::model_provider> model;   // null: as settings.providers say; else it serves every model of the settings
+  std::shared_ptr<host::environment> environment; // null: the system's clock and chance
+  std::shared_ptr<const tools::registry> tools; // null: the demo and command tools of the settings
+  std::unique_ptr<journal::store> store;        // null: as settings.journal says
+  std::shared_ptr<provider::model_provider>
+      model; // null: as settings.providers say; else it serves every model of the settings
 };
 
 /// How a connection greets its client; see connection_options.
@@ -34,28 +36,31 @@ struct client_options {
 
 class system {
 public:
-  /// Builds and starts everything but the listeners. Fails with invalid_request or unknown_model for what is wrong with the settings, with
-  /// persistence_failed for the journal; nothing is left running then.
+  /// Builds and starts everything but the listeners. Fails with invalid_request or unknown_model
+  /// for what is wrong with the settings, with persistence_failed for the journal; nothing is left
+  /// running then.
   static result<std::unique_ptr<system>> start(config::settings settings, system_parts parts = {});
   /// Stops with no grace, if stop() was not called.
   ~system();
   system(const system&) = delete;
   system& operator=(const system&) = delete;
 
-  /// Serves clients on a Unix socket, mode 0600. A stale socket file is replaced; a live one is refused (unavailable), as is a path of more
-  /// than 107 bytes (invalid_request).
+  /// Serves clients on a Unix socket, mode 0600. A stale socket file is replaced; a live one is
+  /// refused (unavailable), as is a path of more than 107 bytes (invalid_request).
   result<done> listen_unix(const std::string& path);
 
-  /// Serves one client over a pair of descriptors; they stay the caller's. `on_closed` is called once, on another thread, when that client
-  /// is gone.
-  result<done> serve_descriptors(int in_fd, int out_fd, client_options options, std::function<void()> on_closed);
+  /// Serves one client over a pair of descriptors; they stay the caller's. `on_closed` is called
+  /// once, on another thread, when that client is gone.
+  result<done> serve_descriptors(int in_fd, int out_fd, client_options options,
+                                 std::function<void()> on_closed);
 
-  /// A client inside the process, over a socket pair. The caller keeps `client` until the connection is closed; its callbacks run on the
-  /// thread of `client`.
+  /// A client inside the process, over a socket pair. The caller keeps `client` until the
+  /// connection is closed; its callbacks run on the thread of `client`.
   result<net::connection_ptr> connect(net::asio_client& client, net::connect_callback on_connect);
 
-  /// Two steps: new work is refused with ServerStopping and what runs may end within `grace_ms`; then it is cancelled and committed, the
-  /// clients are closed and the threads joined. Blocks; a second call does nothing.
+  /// Two steps: new work is refused with ServerStopping and what runs may end within `grace_ms`;
+  /// then it is cancelled and committed, the clients are closed and the threads joined. Blocks; a
+  /// second call does nothing.
   void stop(std::int64_t grace_ms);
 
   /// Clients that are connected.

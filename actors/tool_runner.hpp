@@ -1,13 +1,14 @@
-// The tool runner's actor: starts tool calls, holds their deadlines, cuts their results to the output limit. A tool that throws, hangs or
-// ignores its cancel ends its own call and nothing else (S43).
+// The tool runner's actor: starts tool calls, holds their deadlines, cuts their results to the
+// output limit. A tool that throws, hangs or ignores its cancel ends its own call and nothing else
+// (S43).
 #pragma once
 
-#include "actors/actors.hpp"
-#include "runtime/tools/port.hpp"
+#include <map>
 
 #include <caf/typed_event_based_actor.hpp>
 
-#include <map>
+#include "actors/actors.hpp"
+#include "runtime/tools/port.hpp"
 
 namespace rind::actors {
 
@@ -16,7 +17,8 @@ inline constexpr std::int64_t cancel_grace_ms = 2'000;
 
 class tool_runner final : public tool_runner_actor::base {
 public:
-  tool_runner(caf::actor_config& cfg, std::shared_ptr<const rind::tools::registry> tools, std::int64_t deadline_ms);
+  tool_runner(caf::actor_config& cfg, std::shared_ptr<const rind::tools::registry> tools,
+              std::int64_t deadline_ms);
 
   const char* name() const override { return "tool_runner"; }
   behavior_type make_behavior() override;

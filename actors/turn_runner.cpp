@@ -3,8 +3,13 @@
 
 namespace rind::actors {
 
-turn_runner::turn_runner(caf::actor_config& cfg, node_ptr n, session_actor owner, runner_options options)
-    : turn_runner_actor::base(cfg), node_(std::move(n)), owner_(std::move(owner)), options_(std::move(options)), machine_(options_.turn) {
+turn_runner::turn_runner(caf::actor_config& cfg, node_ptr n, session_actor owner,
+                         runner_options options)
+    : turn_runner_actor::base(cfg),
+      node_(std::move(n)),
+      owner_(std::move(owner)),
+      options_(std::move(options)),
+      machine_(options_.turn) {
   // nop
 }
 
@@ -59,7 +64,8 @@ void turn_runner::on_sampling_ended(sampling_ended& e) {
 
 void turn_runner::on_tool_progress(const tool_progressed& p) {
   if (auto i = tools_.find(p.invocation_id); i != tools_.end())
-    send(owner_, publish_event{events::tool_progress{i->second.tool_call_id, i->second.tool_name, p.text}});
+    send(owner_,
+         publish_event{events::tool_progress{i->second.tool_call_id, i->second.tool_name, p.text}});
 }
 
 void turn_runner::on_tool_ended(const tool_ended& e) {
@@ -69,14 +75,16 @@ void turn_runner::on_tool_ended(const tool_ended& e) {
   auto t = std::move(i->second);
   tools_.erase(i);
   const auto duration = std::max<std::int64_t>(node_->env->now_ms() - t.started_at_ms, 0);
-  feed(turn::inputs::tool_finished{t.tool_call_id, t.tool_name, e.outcome.status, e.outcome.text, e.outcome.error_type, duration});
+  feed(turn::inputs::tool_finished{t.tool_call_id, t.tool_name, e.outcome.status, e.outcome.text,
+                                   e.outcome.error_type, duration});
 }
 
 void turn_runner::on_compaction_begun(const compaction_begun& b) {
   if (b.compaction_id != compaction_id_)
     return;
   compaction_announced_ = true;
-  send(owner_, publish_event{events::compaction_started{compaction_reason_, compaction_detail_, b.waiting}});
+  send(owner_, publish_event{
+                   events::compaction_started{compaction_reason_, compaction_detail_, b.waiting}});
 }
 
 void turn_runner::on_cancel(const cancel_operation&) {
@@ -108,8 +116,11 @@ void turn_runner::carry_out(turn::effects::take_input& e) {
 
 void turn_runner::carry_out(turn::effects::build_context&) {
   request(owner_, caf::infinite, context_command{})
-      .then([this](context_snapshot_reply& r) { feed(turn::inputs::context_ready{std::move(r.snapshot)}); },
-            [this](const caf::error&) { quit(); });
+      .then(
+          [this](context_snapshot_reply& r) {
+            feed(turn::inputs::context_ready{std::move(r.snapshot)});
+          },
+          [this](const caf::error&) { quit(); });
 }
 
 void turn_runner::carry_out(turn::effects::compact& e) {
@@ -133,8 +144,9 @@ void turn_runner::carry_out(turn::effects::compact& e) {
   request(node_->compaction, caf::infinite, std::move(r))
       .then([this](const compaction_reply& reply) { compacted(reply.outcome); },
             [this](const caf::error&) {
-              compacted(compaction::rejected(compaction::outcome_kind::persistence_failed,
-                                             make_failure(error_code::internal_error, "the compaction service is gone"), 0));
+              compacted(compaction::rejected(
+                  compaction::outcome_kind::persistence_failed,
+                  make_failure(error_code::internal_error, "the compaction service is gone"), 0));
             });
 }
 
@@ -142,7 +154,8 @@ void turn_runner::compacted(const compaction::outcome& outcome) {
   compaction_id_.clear();
   // Where no model was asked, nothing told that it began.
   if (!compaction_announced_)
-    send(owner_, publish_event{events::compaction_started{compaction_reason_, compaction_detail_, false}});
+    send(owner_,
+         publish_event{events::compaction_started{compaction_reason_, compaction_detail_, false}});
   // First the session's own state, then how it ended.
   if (!outcome.entries.empty())
     send(owner_, boundary_committed{outcome.entries});
@@ -168,7 +181,8 @@ void turn_runner::carry_out(turn::effects::record& e) {
 }
 
 void turn_runner::carry_out(turn::effects::wait& e) {
-  delayed_send(turn_runner_actor{this}, std::chrono::milliseconds(e.delay_ms), retry_tick{++retry_serial_});
+  delayed_send(turn_runner_actor{this}, std::chrono::milliseconds(e.delay_ms),
+               retry_tick{++retry_serial_});
 }
 
 void turn_runner::carry_out(turn::effects::sample& e) {
@@ -176,10 +190,12 @@ void turn_runner::carry_out(turn::effects::sample& e) {
   deltas_sent_ = false;
   const auto* route = node_->find_model(e.model);
   if (!route) {
-    // The settings changed between two starts of the host: the journal names a model that nobody serves any more.
+    // The settings changed between two starts of the host: the journal names a model that nobody
+    // serves any more.
     provider_error gone;
     gone.error_class = provider_error_class::not_found;
-    gone.message = "no provider of this host serves the model " + e.model + "; choose another with model/set";
+    gone.message =
+        "no provider of this host serves the model " + e.model + "; choose another with model/set";
     gone.sent = false;
     request_id_.clear();
     return feed(turn::inputs::sampling_finished{std::move(gone), false, 0.5});
@@ -233,7 +249,8 @@ void turn_runner::carry_out(turn::effects::stop_work&) {
 
 void turn_runner::carry_out(turn::effects::close& e) {
   request(owner_, caf::infinite, close_command{std::move(e)})
-      .then([this](const done_reply&) { feed(turn::inputs::closed{}); }, [this](const caf::error&) { quit(); });
+      .then([this](const done_reply&) { feed(turn::inputs::closed{}); },
+            [this](const caf::error&) { quit(); });
 }
 
 } // namespace rind::actors

@@ -1,13 +1,14 @@
-// Carries one operation: the turn machine's effects out to the session, the provider, the tools and the compaction service, and what they
-// answer back in. Owns the turn machine and nothing else; it ends with its operation.
+// Carries one operation: the turn machine's effects out to the session, the provider, the tools and
+// the compaction service, and what they answer back in. Owns the turn machine and nothing else; it
+// ends with its operation.
 #pragma once
 
-#include "actors/node.hpp"
-#include "runtime/turn/turn_machine.hpp"
+#include <map>
 
 #include <caf/typed_event_based_actor.hpp>
 
-#include <map>
+#include "actors/node.hpp"
+#include "runtime/turn/turn_machine.hpp"
 
 namespace rind::actors {
 

@@ -1,6 +1,9 @@
 // Journal, tools, providers, compaction service, directory.
 #include "actors/wiring.hpp"
 
+#include <caf/actor_system.hpp>
+#include <caf/send.hpp>
+
 #include "actors/compaction_service.hpp"
 #include "actors/directory.hpp"
 #include "actors/journal.hpp"
@@ -8,12 +11,10 @@
 #include "actors/tool_runner.hpp"
 #include "runtime/config/models.hpp"
 
-#include <caf/actor_system.hpp>
-#include <caf/send.hpp>
-
 namespace rind::actors {
 
-result<wired_node> wire_node(caf::actor_system& system, config::settings settings, const wiring_parts& parts) {
+result<wired_node> wire_node(caf::actor_system& system, config::settings settings,
+                             const wiring_parts& parts) {
   // One actor a provider; the models point at theirs.
   struct served {
     provider_actor handle;
@@ -24,8 +25,8 @@ result<wired_node> wire_node(caf::actor_system& system, config::settings setting
   const auto serve = [&](const std::string& name, const config::provider_settings* p) {
     const auto defaults = config::provider_settings{};
     const auto& s = p ? *p : defaults;
-    auto handle = provider_actor{
-        system.spawn<rind::actors::provider>(parts.make_provider(p), static_cast<std::size_t>(s.requests_in_flight_max))};
+    auto handle = provider_actor{system.spawn<rind::actors::provider>(
+        parts.make_provider(p), static_cast<std::size_t>(s.requests_in_flight_max))};
     w.providers.push_back(handle);
     by_provider[name] = {std::move(handle), s.request_limit_bytes};
   };
@@ -61,7 +62,9 @@ result<wired_node> wire_node(caf::actor_system& system, config::settings setting
 }
 
 void stop_actors(wired_node& n) {
-  const auto end = [](const auto& handle) { caf::anon_send_exit(handle, caf::exit_reason::user_shutdown); };
+  const auto end = [](const auto& handle) {
+    caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
+  };
   end(n.directory);
   end(n.node->compaction);
   end(n.node->tool_runner);

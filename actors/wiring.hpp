@@ -1,16 +1,17 @@
-// Spawns the actors of one node in the order of who needs whom: the only wiring, used by system.hpp with threads and by the simulated world
-// without. Everything that is not deterministic is handed in.
+// Spawns the actors of one node in the order of who needs whom: the only wiring, used by system.hpp
+// with threads and by the simulated world without. Everything that is not deterministic is handed
+// in.
 #pragma once
-
-#include "actors/node.hpp"
-#include "runtime/journal/writer.hpp"
-#include "runtime/provider/port.hpp"
-
-#include <caf/fwd.hpp>
 
 #include <functional>
 #include <memory>
 #include <vector>
+
+#include <caf/fwd.hpp>
+
+#include "actors/node.hpp"
+#include "runtime/journal/writer.hpp"
+#include "runtime/provider/port.hpp"
 
 namespace rind::actors {
 
@@ -20,10 +21,12 @@ struct wiring_parts {
   std::shared_ptr<const rind::tools::registry> tools;
   std::int64_t tool_deadline_ms = rind::tools::default_deadline_ms;
   /// Who serves a provider of the settings; null stands for the embedded model.
-  std::function<std::shared_ptr<rind::provider::model_provider>(const config::provider_settings*)> make_provider;
+  std::function<std::shared_ptr<rind::provider::model_provider>(const config::provider_settings*)>
+      make_provider;
 };
 
-/// A node that runs. stop_actors ends what it holds; sessions and connections are the directory's and their own.
+/// A node that runs. stop_actors ends what it holds; sessions and connections are the directory's
+/// and their own.
 struct wired_node {
   node_ptr node;
   directory_actor directory;
@@ -31,7 +34,8 @@ struct wired_node {
 };
 
 /// Fails where the settings name a model that no provider has.
-result<wired_node> wire_node(caf::actor_system& system, config::settings settings, const wiring_parts& parts);
+result<wired_node> wire_node(caf::actor_system& system, config::settings settings,
+                             const wiring_parts& parts);
 
 /// Ends the node's own actors, helpers first and the journal last.
 void stop_actors(wired_node& n);

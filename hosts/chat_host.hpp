@@ -6,7 +6,9 @@
 
 namespace rind::hosts {
 
-/// Talks over `socket`, or where it is empty with a host started for it. The answer is the exit code.
-int chat_with_host(config::settings settings, const std::string& socket, chat::chat_options options);
+/// Talks over `socket`, or where it is empty with a host started for it. The answer is the exit
+/// code.
+int chat_with_host(config::settings settings, const std::string& socket,
+                   chat::chat_options options);
 
 } // namespace rind::hosts

@@ -1,4 +1,11 @@
-// The program `rind`: reads the command line and calls one of the programs. Nothing is decided here.
+// The program `rind`: reads the command line and calls one of the programs. Nothing is decided
+// here.
+#include <cstring>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
 #include "hosts/chat/chat.hpp"
 #include "hosts/chat_host.hpp"
 #include "hosts/demo/demo.hpp"
@@ -10,40 +17,49 @@
 #include "hosts/signals.hpp"
 #include "messages/version.hpp"
 
-#include <CLI/CLI.hpp>
-
-#include <unistd.h>
-
-#include <cstring>
-#include <iostream>
-
 namespace {
 
 using rind::hosts::settings_flags;
 
 /// A flag that sets a setting: its key, and the text that is stored for a flag without a value.
-void add_setting(CLI::App& app, settings_flags& flags, const std::string& flag, const std::string& key, const std::string& help) {
+void add_setting(CLI::App& app, settings_flags& flags, const std::string& flag,
+                 const std::string& key, const std::string& help) {
   app.add_option_function<std::string>(
-         flag, [&flags, flag, key](const std::string& text) { flags.values.push_back({key, text, flag}); }, help)
+         flag,
+         [&flags, flag, key](const std::string& text) {
+           flags.values.push_back({key, text, flag});
+         },
+         help)
       ->take_last();
 }
 
-void add_switch(CLI::App& app, settings_flags& flags, const std::string& flag, const std::string& key, const std::string& help) {
-  app.add_flag_callback(flag, [&flags, flag, key] { flags.values.push_back({key, "true", flag}); }, help);
+void add_switch(CLI::App& app, settings_flags& flags, const std::string& flag,
+                const std::string& key, const std::string& help) {
+  app.add_flag_callback(
+      flag,
+      [&flags, flag, key] {
+        flags.values.push_back({key, "true", flag});
+      },
+      help);
 }
 
 /// The settings that every program which hosts takes on its command line.
 void add_host_settings(CLI::App& app, settings_flags& flags) {
   app.add_option("--config", flags.file, "settings file (TOML); see docs/configuration.md");
-  add_setting(app, flags, "--base-url", std::string{rind::config::base_url_key}, "a provider, e.g. http://127.0.0.1:8000/v1");
-  add_setting(app, flags, "--model", std::string{rind::config::model_key}, "the model of new sessions");
-  add_setting(app, flags, "--context-window", std::string{rind::config::context_window_key}, "window of that model, tokens");
+  add_setting(app, flags, "--base-url", std::string{rind::config::base_url_key},
+              "a provider, e.g. http://127.0.0.1:8000/v1");
+  add_setting(app, flags, "--model", std::string{rind::config::model_key},
+              "the model of new sessions");
+  add_setting(app, flags, "--context-window", std::string{rind::config::context_window_key},
+              "window of that model, tokens");
   add_setting(app, flags, "--journal", "journal", "sqlite:PATH or memory");
-  add_setting(app, flags, "--system-prompt", "session.system_prompt", "system prompt of every session");
+  add_setting(app, flags, "--system-prompt", "session.system_prompt",
+              "system prompt of every session");
   add_setting(app, flags, "--log-level", "log_level", "trace, debug, info, warn, error");
   add_setting(app, flags, "--log-file", "log_file", "where the log goes instead of standard error");
   add_switch(app, flags, "--demo-tools", "session.demo_tools", "offer the built-in demo tools");
-  add_switch(app, flags, "--auto-resume", "session.auto_resume", "go on with interrupted turns by itself");
+  add_switch(app, flags, "--auto-resume", "session.auto_resume",
+             "go on with interrupted turns by itself");
   app.add_option_function<std::vector<std::string>>(
          "--set",
          [&flags](const std::vector<std::string>& pairs) {
@@ -51,7 +67,8 @@ void add_host_settings(CLI::App& app, settings_flags& flags) {
              const auto eq = pair.find('=');
              if (eq == std::string::npos)
                throw CLI::ValidationError("--set", "`" + pair + "` is not KEY=VALUE");
-             flags.values.push_back({pair.substr(0, eq), pair.substr(eq + 1), "--set " + pair.substr(0, eq)});
+             flags.values.push_back(
+                 {pair.substr(0, eq), pair.substr(eq + 1), "--set " + pair.substr(0, eq)});
            }
          },
          "any other setting, KEY=VALUE; may be repeated")
@@ -69,7 +86,8 @@ int with_settings(const settings_flags& flags, Run run) {
 int main(int argc, char** argv) {
   using namespace rind::hosts;
   ignore_fatal_io_signals();
-  CLI::App app{"rind hosts LLM-agent sessions and keeps each inside its model's context window.", "rind"};
+  CLI::App app{"rind hosts LLM-agent sessions and keeps each inside its model's context window.",
+               "rind"};
   app.set_version_flag("--version", RIND_VERSION);
   app.require_subcommand(1);
   int code = 0;
@@ -77,20 +95,25 @@ int main(int argc, char** argv) {
 
   auto* serve_app = app.add_subcommand("serve", "host sessions for clients on a Unix socket");
   add_host_settings(*serve_app, flags);
-  add_setting(*serve_app, flags, "--socket", "server.socket_path", "path of the socket (mode 0600)");
-  serve_app->callback([&] { code = with_settings(flags, [](auto s) { return serve(std::move(s)); }); });
+  add_setting(*serve_app, flags, "--socket", "server.socket_path",
+              "path of the socket (mode 0600)");
+  serve_app->callback(
+      [&] { code = with_settings(flags, [](auto s) { return serve(std::move(s)); }); });
 
-  auto* stdio_app = app.add_subcommand("app-server", "host sessions for one client on standard input and output");
+  auto* stdio_app =
+      app.add_subcommand("app-server", "host sessions for one client on standard input and output");
   add_host_settings(*stdio_app, flags);
   app_server_options stdio_options;
   std::string cwd;
   std::string session_dir;
   bool over_stdio = false;
   bool debug = false;
-  stdio_app->add_flag("--stdio", over_stdio, "speak the protocol over standard input and output")->required();
+  stdio_app->add_flag("--stdio", over_stdio, "speak the protocol over standard input and output")
+      ->required();
   stdio_app->add_option("--cwd", cwd, "working directory of the host and its tools");
   stdio_app->add_option("--session", stdio_options.session, "the session that initialize answers");
-  stdio_app->add_flag("-c,--resume-latest", stdio_options.resume_latest, "initialize answers the newest session");
+  stdio_app->add_flag("-c,--resume-latest", stdio_options.resume_latest,
+                      "initialize answers the newest session");
   stdio_app->add_option("--session-dir", session_dir, "folder of the journal (rind.db)");
   stdio_app->add_flag("--debug", debug, "log more");
   stdio_app->callback([&] {
@@ -110,38 +133,51 @@ int main(int argc, char** argv) {
   add_host_settings(*chat_app, flags);
   chat::chat_options chat_options;
   std::string chat_socket;
-  chat_app->add_option("--socket", chat_socket, "a running `rind serve`; without it a host is started inside");
+  chat_app->add_option("--socket", chat_socket,
+                       "a running `rind serve`; without it a host is started inside");
   chat_app->add_option("--session", chat_options.session_id, "the session to go on with");
-  chat_app->callback([&] { code = with_settings(flags, [&](auto s) { return chat_with_host(std::move(s), chat_socket, chat_options); }); });
+  chat_app->callback([&] {
+    code = with_settings(
+        flags, [&](auto s) { return chat_with_host(std::move(s), chat_socket, chat_options); });
+  });
 
   auto* sessions_app = app.add_subcommand("sessions", "look into a journal");
   sessions_app->require_subcommand(1);
   add_host_settings(*sessions_app, flags);
   auto* list_app = sessions_app->add_subcommand("list", "all sessions, newest first");
+  list_app->fallthrough();
   list_app->callback([&] { code = with_settings(flags, [](auto s) { return list_sessions(s); }); });
   std::string session_id;
   auto* show_app = sessions_app->add_subcommand("show", "one session as text");
+  show_app->fallthrough();
   show_app->add_option("session", session_id)->required();
-  show_app->callback([&] { code = with_settings(flags, [&](auto s) { return show_session(s, session_id); }); });
+  show_app->callback(
+      [&] { code = with_settings(flags, [&](auto s) { return show_session(s, session_id); }); });
   auto* export_app = sessions_app->add_subcommand("export", "one session's journal as JSON lines");
+  export_app->fallthrough();
   export_app->add_option("session", session_id)->required();
-  export_app->callback([&] { code = with_settings(flags, [&](auto s) { return export_session(s, session_id); }); });
+  export_app->callback(
+      [&] { code = with_settings(flags, [&](auto s) { return export_session(s, session_id); }); });
 
   auto* config_app = app.add_subcommand("config", "settings");
   config_app->require_subcommand(1);
-  auto* check_app = config_app->add_subcommand("check", "print the resolved settings and where each comes from");
+  auto* check_app =
+      config_app->add_subcommand("check", "print the resolved settings and where each comes from");
   add_host_settings(*check_app, flags);
   bool as_json = false;
   check_app->add_flag("--json", as_json);
   check_app->callback([&] { code = check_settings(flags, as_json); });
 
-  auto* demo_app = app.add_subcommand("demo", "many sessions through every kind of compaction, and a killed host");
+  auto* demo_app = app.add_subcommand(
+      "demo", "many sessions through every kind of compaction, and a killed host");
   demo::demo_options demo_options;
-  demo_app->add_option("--sessions", demo_options.sessions, "how many, 64 without it")->check(CLI::Range(1, demo::sessions_max));
+  demo_app->add_option("--sessions", demo_options.sessions, "how many, 64 without it")
+      ->check(CLI::Range(1, demo::sessions_max));
   demo_app->add_flag("--json", demo_options.json, "print one JSON object");
   demo_app->callback([&] { code = demo::run_demo(demo_options); });
 
-  auto* mock_app = app.add_subcommand("mock-provider", "a scripted model behind HTTP, for tests and demos");
+  auto* mock_app =
+      app.add_subcommand("mock-provider", "a scripted model behind HTTP, for tests and demos");
   mock_provider::mock_provider_options mock;
   mock_app->add_option("--host", mock.host);
   mock_app->add_option("--port", mock.port, "0: any free one");
@@ -149,17 +185,28 @@ int main(int argc, char** argv) {
   mock_app->add_option("--tls-certificate", mock.tls_certificate_file);
   mock_app->add_option("--tls-key", mock.tls_key_file);
   mock_app->add_option("--window", mock.window_tokens, "refuse prompts that do not fit, tokens");
-  mock_app->add_option("--reject-above", mock.reject_above_tokens, "refuse prompts above it, tokens");
+  mock_app->add_option("--reject-above", mock.reject_above_tokens,
+                       "refuse prompts above it, tokens");
   mock_app->callback([&] { code = mock_provider::run_mock_provider(mock); });
 
-  auto* replay_app = app.add_subcommand("replay", "play a recorded conversation through a real session and check what came of it");
+  auto* replay_app = app.add_subcommand(
+      "replay", "play a recorded conversation through a real session and check what came of it");
   replay::replay_options replay;
   replay_app->add_option("file", replay.file, "JSON lines; see docs/replay.md")->required();
-  replay_app->add_option("--window", replay.window_tokens, "context window of the model, tokens")->required()->check(CLI::PositiveNumber);
-  replay_app->add_option("--percent", replay.percent, "of the window at which a compaction starts")->check(CLI::Range(1, 100));
-  replay_app->add_option("--reject-above", replay.reject_above_tokens, "the model refuses requests above it, tokens")->check(CLI::PositiveNumber);
-  replay_app->add_option("--manual-every", replay.manual_every, "compact after every so many prompts")->check(CLI::PositiveNumber);
-  replay_app->add_option("--journal", replay.journal, "sqlite:PATH or memory")->capture_default_str();
+  replay_app->add_option("--window", replay.window_tokens, "context window of the model, tokens")
+      ->required()
+      ->check(CLI::PositiveNumber);
+  replay_app->add_option("--percent", replay.percent, "of the window at which a compaction starts")
+      ->check(CLI::Range(1, 100));
+  replay_app
+      ->add_option("--reject-above", replay.reject_above_tokens,
+                   "the model refuses requests above it, tokens")
+      ->check(CLI::PositiveNumber);
+  replay_app
+      ->add_option("--manual-every", replay.manual_every, "compact after every so many prompts")
+      ->check(CLI::PositiveNumber);
+  replay_app->add_option("--journal", replay.journal, "sqlite:PATH or memory")
+      ->capture_default_str();
   replay_app->add_flag("--json", replay.json, "print one JSON object");
   replay_app->callback([&] { code = replay::run_replay(replay); });
 

@@ -1,14 +1,14 @@
 // Start, wait, stop.
 #include "hosts/serve.hpp"
 
-#include "actors/system.hpp"
-#include "hosts/settings.hpp"
-#include "hosts/signals.hpp"
+#include <csignal>
+#include <iostream>
 
 #include <spdlog/spdlog.h>
 
-#include <csignal>
-#include <iostream>
+#include "actors/system.hpp"
+#include "hosts/settings.hpp"
+#include "hosts/signals.hpp"
 
 namespace rind::hosts {
 
@@ -34,14 +34,16 @@ int serve(config::settings settings) {
   const auto files = raise_file_limit();
   const auto path = settings.server.socket_path;
   const auto drain_ms = settings.server.drain_ms;
-  const auto clients = std::min<unsigned long>(files > 2 * descriptors_kept ? (files - descriptors_kept) / 2 : files / 4,
-                                               static_cast<unsigned long>(settings.server.connections_max));
+  const auto clients = std::min<unsigned long>(
+      files > 2 * descriptors_kept ? (files - descriptors_kept) / 2 : files / 4,
+      static_cast<unsigned long>(settings.server.connections_max));
   auto host = actors::system::start(std::move(settings));
   if (!host)
     return could_not_start(host.error());
   if (auto listening = (*host)->listen_unix(path); !listening)
     return could_not_start(listening.error());
-  std::cout << "rind: listening on " << path << " (room for " << clients << " clients)" << std::endl;
+  std::cout << "rind: listening on " << path << " (room for " << clients << " clients)"
+            << std::endl;
   signals.wait();
   std::cout << "rind: stopping, running operations have " << drain_ms / 1000.0 << " s" << std::endl;
   exit_on({SIGTERM, SIGINT}, 1);
@@ -62,7 +64,9 @@ int app_server(config::settings settings, app_server_options options) {
   client.default_session = std::move(options.session);
   client.resume_latest = options.resume_latest;
   client.stop_host_on_shutdown = true;
-  if (auto served = (*host)->serve_descriptors(0, 1, std::move(client), [&signals] { signals.wake(); }); !served)
+  if (auto served =
+          (*host)->serve_descriptors(0, 1, std::move(client), [&signals] { signals.wake(); });
+      !served)
     return could_not_start(served.error());
   const bool asked_to_stop = signals.wait() == SIGTERM;
   exit_on({SIGTERM}, 1);

@@ -1,14 +1,16 @@
-// `rind serve` and `rind app-server`: a host for clients over a Unix socket, or for one client over standard input and output.
+// `rind serve` and `rind app-server`: a host for clients over a Unix socket, or for one client over
+// standard input and output.
 #pragma once
-
-#include "runtime/config/settings.hpp"
 
 #include <string>
 
+#include "runtime/config/settings.hpp"
+
 namespace rind::hosts {
 
-/// Serves until SIGTERM or SIGINT: new work is refused, what runs may end within the drain time, the rest is cancelled and committed.
-/// A second signal ends the process at once. Exit code 0, or 1 where it could not start.
+/// Serves until SIGTERM or SIGINT: new work is refused, what runs may end within the drain time,
+/// the rest is cancelled and committed. A second signal ends the process at once. Exit code 0, or 1
+/// where it could not start.
 int serve(config::settings settings);
 
 struct app_server_options {
@@ -16,7 +18,8 @@ struct app_server_options {
   bool resume_latest = false; // -c
 };
 
-/// Serves one client over descriptors 0 and 1 until `shutdown`, the end of the input, or SIGTERM. SIGINT does not end it.
+/// Serves one client over descriptors 0 and 1 until `shutdown`, the end of the input, or SIGTERM.
+/// SIGINT does not end it.
 int app_server(config::settings settings, app_server_options options);
 
 } // namespace rind::hosts

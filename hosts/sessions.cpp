@@ -1,16 +1,15 @@
 // The journal as a table, as text, as JSON lines.
 #include "hosts/sessions.hpp"
 
+#include <functional>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
 #include "messages/json.hpp"
 #include "runtime/journal/sqlite_store.hpp"
 #include "runtime/protocol/command_texts.hpp"
-
-#include <nlohmann/json.hpp>
-
-#include <unistd.h>
-
-#include <functional>
-#include <iostream>
 
 namespace rind::hosts {
 
@@ -25,7 +24,8 @@ int fail(const std::string& why) {
 int with_store(const config::settings& settings, const std::function<int(journal::store&)>& use) {
   constexpr std::string_view scheme = "sqlite:";
   if (settings.journal.compare(0, scheme.size(), scheme) != 0)
-    return fail("only a journal in a file can be looked into; this one is `" + settings.journal + "`");
+    return fail("only a journal in a file can be looked into; this one is `" + settings.journal +
+                "`");
   journal::sqlite_options options;
   options.path = settings.journal.substr(scheme.size());
   if (::access(options.path.c_str(), F_OK) != 0)
@@ -35,7 +35,8 @@ int with_store(const config::settings& settings, const std::function<int(journal
 }
 
 /// Every entry of a session in order; the answer is the exit code.
-int each_entry(journal::store& store, const std::string& session_id, const std::function<void(const entry&)>& visit) {
+int each_entry(journal::store& store, const std::string& session_id,
+               const std::function<void(const entry&)>& visit) {
   auto found = store.find(session_id);
   if (!found)
     return fail(found.error().message);
@@ -91,7 +92,8 @@ int list_sessions(const config::settings& settings) {
 }
 
 int show_session(const config::settings& settings, const std::string& session_id) {
-  return with_store(settings, [&](journal::store& store) { return each_entry(store, session_id, print_entry); });
+  return with_store(
+      settings, [&](journal::store& store) { return each_entry(store, session_id, print_entry); });
 }
 
 int export_session(const config::settings& settings, const std::string& session_id) {

@@ -1,9 +1,9 @@
 // `rind sessions`: reads a journal without activating anything.
 #pragma once
 
-#include "runtime/config/settings.hpp"
-
 #include <string>
+
+#include "runtime/config/settings.hpp"
 
 namespace rind::hosts {
 

@@ -1,12 +1,12 @@
 // Problems first, then the program.
 #include "hosts/settings.hpp"
 
+#include <cstdio>
+#include <iostream>
+
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-
-#include <cstdio>
-#include <iostream>
 
 namespace rind::hosts {
 
@@ -38,7 +38,8 @@ std::optional<config::settings> load_settings(const settings_flags& flags) {
 
 int check_settings(const settings_flags& flags, bool json) {
   const auto loaded = load(flags);
-  std::cout << (json ? config::to_json_text(loaded.lines) : config::to_text(loaded.lines)) << std::flush;
+  std::cout << (json ? config::to_json_text(loaded.lines) : config::to_text(loaded.lines))
+            << std::flush;
   print("warning", loaded.warnings);
   print("error", loaded.problems);
   return loaded.problems.empty() ? 0 : 1;
@@ -47,13 +48,16 @@ int check_settings(const settings_flags& flags, bool json) {
 void start_logging(const config::settings& settings) {
   std::shared_ptr<spdlog::logger> logger;
   if (settings.log_file.empty()) {
-    logger = std::make_shared<spdlog::logger>("rind", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    logger =
+        std::make_shared<spdlog::logger>("rind", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   } else {
     try {
-      logger = std::make_shared<spdlog::logger>("rind", std::make_shared<spdlog::sinks::basic_file_sink_mt>(settings.log_file));
+      logger = std::make_shared<spdlog::logger>(
+          "rind", std::make_shared<spdlog::sinks::basic_file_sink_mt>(settings.log_file));
     } catch (const spdlog::spdlog_ex& e) {
       std::cerr << "rind: warning: the log goes to standard error: " << e.what() << "\n";
-      logger = std::make_shared<spdlog::logger>("rind", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+      logger = std::make_shared<spdlog::logger>("rind",
+                                                std::make_shared<spdlog::sinks::stderr_sink_mt>());
     }
   }
   logger->set_level(spdlog::level::from_str(settings.log_level));

@@ -1,9 +1,10 @@
-// Settings for the programs that host: from flags, environment and file, with every problem told before anything starts.
+// Settings for the programs that host: from flags, environment and file, with every problem told
+// before anything starts.
 #pragma once
 
-#include "runtime/config/load.hpp"
-
 #include <optional>
+
+#include "runtime/config/load.hpp"
 
 namespace rind::hosts {
 
@@ -13,10 +14,12 @@ struct settings_flags {
   std::vector<config::flag_value> values;
 };
 
-/// Loads and validates. Problems are printed on standard error, a line each, and answer nullopt; warnings are printed too.
+/// Loads and validates. Problems are printed on standard error, a line each, and answer nullopt;
+/// warnings are printed too.
 std::optional<config::settings> load_settings(const settings_flags& flags);
 
-/// `rind config check`: prints the resolved settings with their origins. Exit code 0, or 1 where there are problems.
+/// `rind config check`: prints the resolved settings with their origins. Exit code 0, or 1 where
+/// there are problems.
 int check_settings(const settings_flags& flags, bool json);
 
 /// Sends the log where the settings say.

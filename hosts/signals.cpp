@@ -1,14 +1,14 @@
 // signalfd and eventfd.
 #include "hosts/signals.hpp"
 
+#include <csignal>
+#include <cstdint>
+
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-
-#include <csignal>
-#include <cstdint>
 
 namespace rind::hosts {
 

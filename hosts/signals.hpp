@@ -8,7 +8,8 @@ namespace rind::hosts {
 /// A host lives on when a file grows too large or a peer goes away. Call it first in `main`.
 void ignore_fatal_io_signals();
 
-/// Blocks these signals in this thread and those that it starts from now on. Call it before there are threads.
+/// Blocks these signals in this thread and those that it starts from now on. Call it before there
+/// are threads.
 class signal_waiter {
 public:
   explicit signal_waiter(std::initializer_list<int> signals);
@@ -26,7 +27,8 @@ private:
   int wake_fd_ = -1;
 };
 
-/// Ends the process at once with this code when one of these signals comes; for the second SIGTERM. The signals are unblocked.
+/// Ends the process at once with this code when one of these signals comes; for the second SIGTERM.
+/// The signals are unblocked.
 void exit_on(std::initializer_list<int> signals, int code);
 
 /// Raises the limit of open files to the hard limit; answers the limit that holds now.

@@ -1,4 +1,5 @@
-// Every way in which an operation can fail or a request can be refused. A code exists only where somebody can react to it.
+// Every way in which an operation can fail or a request can be refused. A code exists only where
+// somebody can react to it.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +9,19 @@
 
 namespace rind {
 
-/// Codes of a failed operation (the `code` of `turn_failed`) and types of an error response. to_string gives the wire's spelling.
+/// Codes of a failed operation (the `code` of `turn_failed`) and types of an error response.
+/// to_string gives the wire's spelling.
 enum class error_code : std::uint8_t {
   // a failed operation
-  compact_input_too_large,   // the summary request would not fit the summary model's window (S19)
-  no_gain,                   // a compaction would not have made the view smaller (S24)
-  context_budget_exceeded,   // still above the hard limit after all that is allowed (S18a, S25)
-  fixed_context_too_large,   // system messages and tool schemas alone reach the threshold (S14a)
-  context_length_exceeded,   // the provider refused the length and recovery is off (S14)
-  context_length_exhausted,  // the bounded recovery came to its end (S30)
-  request_too_large,         // bytes, not tokens (S14b)
-  output_truncated,          // the output limit cut the answer (S33)
-  empty_response,            // a normal stop without text and calls, again and again (S32)
+  compact_input_too_large,  // the summary request would not fit the summary model's window (S19)
+  no_gain,                  // a compaction would not have made the view smaller (S24)
+  context_budget_exceeded,  // still above the hard limit after all that is allowed (S18a, S25)
+  fixed_context_too_large,  // system messages and tool schemas alone reach the threshold (S14a)
+  context_length_exceeded,  // the provider refused the length and recovery is off (S14)
+  context_length_exhausted, // the bounded recovery came to its end (S30)
+  request_too_large,        // bytes, not tokens (S14b)
+  output_truncated,         // the output limit cut the answer (S33)
+  empty_response,           // a normal stop without text and calls, again and again (S32)
   rate_limited,
   overloaded,
   server_error,
@@ -29,21 +31,21 @@ enum class error_code : std::uint8_t {
   permission,
   quota,
   not_found,
-  provider_invalid_request,  // wire: invalid_request; the provider found the request wrong
+  provider_invalid_request, // wire: invalid_request; the provider found the request wrong
   content_filter,
-  sampling_limit_reached,    // S7
-  resume_limit,              // S10
-  invalid_message_boundary,  // S8
-  persistence_failed,        // S39
-  persistence_conflict,      // S24
-  internal_error,            // S43
+  sampling_limit_reached,   // S7
+  resume_limit,             // S10
+  invalid_message_boundary, // S8
+  persistence_failed,       // S39
+  persistence_conflict,     // S24
+  internal_error,           // S43
   // an error response
   parse_error,
   invalid_request,
   method_not_found,
   not_initialized,
   unauthorized,
-  too_many_requests,         // wire: RateLimited
+  too_many_requests, // wire: RateLimited
   session_not_found,
   session_exists,
   unknown_model,
@@ -84,8 +86,9 @@ struct failure_details {
   friend bool operator==(const failure_details&, const failure_details&) = default;
 };
 
-/// A failure as a value. `message` is for people; `error_type` names the class of the cause (the provider's own code where it has one).
-/// Source and status follow from the code unless set otherwise (see default_source, default_status).
+/// A failure as a value. `message` is for people; `error_type` names the class of the cause (the
+/// provider's own code where it has one). Source and status follow from the code unless set
+/// otherwise (see default_source, default_status).
 struct failure {
   error_code code = error_code::internal_error;
   std::string message;
@@ -98,7 +101,8 @@ struct failure {
 
 /// The wire's spelling of a code; total over the enum.
 const char* to_string(error_code code);
-/// The code spelled so among the codes of a failed operation, or none. (`invalid_request` reads as provider_invalid_request.)
+/// The code spelled so among the codes of a failed operation, or none. (`invalid_request` reads as
+/// provider_invalid_request.)
 std::optional<error_code> failed_operation_code(const std::string& text);
 const char* to_string(error_source source);
 const char* to_string(failure_status status);

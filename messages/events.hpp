@@ -1,4 +1,5 @@
-// What a session tells its subscribers. Durable events are journal entries seen from outside; the others live only while they are sent.
+// What a session tells its subscribers. Durable events are journal entries seen from outside; the
+// others live only while they are sent.
 #pragma once
 
 #include "messages/journal_entry.hpp"
@@ -80,11 +81,13 @@ struct token_stats_updated {
 
 } // namespace events
 
-using live_event_body = std::variant<events::context_built, events::assistant_delta, events::reasoning_delta, events::tool_call_started,
-                                     events::tool_progress, events::compaction_started, events::compaction_ended,
-                                     events::turn_step_retry, events::token_stats_updated>;
+using live_event_body =
+    std::variant<events::context_built, events::assistant_delta, events::reasoning_delta,
+                 events::tool_call_started, events::tool_progress, events::compaction_started,
+                 events::compaction_ended, events::turn_step_retry, events::token_stats_updated>;
 
-/// One event of a session, shared by all that it is sent to. Either a journal entry (durable) or a live body.
+/// One event of a session, shared by all that it is sent to. Either a journal entry (durable) or a
+/// live body.
 struct session_event {
   std::string session_id;
   std::string turn_id;

@@ -1,12 +1,13 @@
-// What a session's journal is made of. Entries are appended and never changed; the view, the replay, the session list and the
-// recovery after a crash are read from them. Their JSON form (messages/json.hpp) is the form on disk and is frozen by schema version.
+// What a session's journal is made of. Entries are appended and never changed; the view, the
+// replay, the session list and the recovery after a crash are read from them. Their JSON form
+// (messages/json.hpp) is the form on disk and is frozen by schema version.
 #pragma once
+
+#include <variant>
 
 #include "messages/conversation.hpp"
 #include "messages/errors.hpp"
 #include "messages/record.hpp"
-
-#include <variant>
 
 namespace rind {
 
@@ -36,12 +37,14 @@ struct session_created {
   friend bool operator==(const session_created&, const session_created&) = default;
 };
 
-/// An operation took the slot, or (`resumed`) goes on after an interruption. Durable event `turn_started`.
+/// An operation took the slot, or (`resumed`) goes on after an interruption. Durable event
+/// `turn_started`.
 struct turn_started {
   operation_kind operation = operation_kind::turn;
   std::int64_t user_message_chars = 0;
   bool resumed = false;
-  bool handed_over = false; // a resume that follows a hand-over between nodes, not counted as one of the three (S10)
+  bool handed_over = false; // a resume that follows a hand-over between nodes, not counted as one
+                            // of the three (S10)
   std::string input_id;     // of the prompt, or empty
   friend bool operator==(const turn_started&, const turn_started&) = default;
 };
@@ -51,7 +54,8 @@ struct user_message {
   message_ptr msg;
 };
 
-/// A successful sampling. Durable event `assistant_message_completed`. The estimates are those of the request that it answers.
+/// A successful sampling. Durable event `assistant_message_completed`. The estimates are those of
+/// the request that it answers.
 struct assistant_message {
   message_ptr msg;
   token_usage usage;
@@ -101,10 +105,10 @@ struct input_taken_back {
 /// A further attempt of a sampling is about to be made after a context-length error (S10, S30).
 struct attempt_started {
   std::int64_t sampling = 0;
-  std::int64_t context_errors = 0;                // counted over the operation, this one included
-  std::int64_t rescues = 0;                       // counted over the operation
-  std::int64_t refused_estimate_tokens = 0;       // of the request that was refused
-  std::int64_t limit_tokens = 0;                  // that the refused request was held against
+  std::int64_t context_errors = 0;          // counted over the operation, this one included
+  std::int64_t rescues = 0;                 // counted over the operation
+  std::int64_t refused_estimate_tokens = 0; // of the request that was refused
+  std::int64_t limit_tokens = 0;            // that the refused request was held against
   std::optional<std::int64_t> tightened_limit_tokens;
   std::optional<std::int64_t> output_limit_tokens; // where the output limit was lowered instead
   friend bool operator==(const attempt_started&, const attempt_started&) = default;
@@ -137,13 +141,14 @@ struct window_learned {
 
 enum class turn_outcome : std::uint8_t { completed, failed, cancelled };
 
-/// The terminal state of an operation. Durable event `turn_completed`, `turn_failed` or `turn_cancelled`.
+/// The terminal state of an operation. Durable event `turn_completed`, `turn_failed` or
+/// `turn_cancelled`.
 struct turn_ended {
   turn_outcome outcome = turn_outcome::completed;
   std::int64_t duration_ms = 0;
   std::int64_t samplings = 0;
   std::int64_t compactions = 0;
-  std::optional<failure> error;             // failed
+  std::optional<failure> error;               // failed
   cancel_reason reason = cancel_reason::user; // cancelled
   std::vector<undelivered_input> undelivered;
   friend bool operator==(const turn_ended&, const turn_ended&) = default;
@@ -151,14 +156,17 @@ struct turn_ended {
 
 } // namespace entries
 
-using entry_body
-    = std::variant<entries::session_created, entries::turn_started, entries::user_message, entries::assistant_message,
-                   entries::tool_requested, entries::tool_result, entries::input_accepted, entries::input_delivered,
-                   entries::input_promoted, entries::input_taken_back, entries::attempt_started, entries::usage_recorded,
-                   entries::boundary, entries::model_set, entries::window_learned, entries::turn_ended>;
+using entry_body =
+    std::variant<entries::session_created, entries::turn_started, entries::user_message,
+                 entries::assistant_message, entries::tool_requested, entries::tool_result,
+                 entries::input_accepted, entries::input_delivered, entries::input_promoted,
+                 entries::input_taken_back, entries::attempt_started, entries::usage_recorded,
+                 entries::boundary, entries::model_set, entries::window_learned,
+                 entries::turn_ended>;
 
-/// One entry. `id` is unique in the store (an append that is tried twice is recognised by it) and is the `event_id` of the event that
-/// the entry gives rise to; `position` counts the session's entries from 1, is given by the journal and is the event's cursor.
+/// One entry. `id` is unique in the store (an append that is tried twice is recognised by it) and
+/// is the `event_id` of the event that the entry gives rise to; `position` counts the session's
+/// entries from 1, is given by the journal and is the event's cursor.
 struct entry {
   std::int64_t position = 0;
   std::string id;

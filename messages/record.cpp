@@ -11,7 +11,8 @@ const char* to_string(compaction_reason reason) {
 }
 
 const char* to_string(phase_detail detail) {
-  constexpr std::array names{"", "before_first_sampling", "between_samplings", "hard_limit", "context_length_recovery"};
+  constexpr std::array names{"", "before_first_sampling", "between_samplings", "hard_limit",
+                             "context_length_recovery"};
   return names[static_cast<std::size_t>(detail)];
 }
 

@@ -1,4 +1,5 @@
-// The committed record of one compaction or rescue. Its JSON form is part of the wire and of the journal.
+// The committed record of one compaction or rescue. Its JSON form is part of the wire and of the
+// journal.
 #pragma once
 
 #include "messages/conversation.hpp"
@@ -11,13 +12,24 @@ enum class compaction_reason : std::uint8_t { manual, automatic, context_length_
 
 enum class compaction_phase : std::uint8_t { manual, mid_turn };
 
-enum class phase_detail : std::uint8_t { none, before_first_sampling, between_samplings, hard_limit, context_length_recovery };
+enum class phase_detail : std::uint8_t {
+  none,
+  before_first_sampling,
+  between_samplings,
+  hard_limit,
+  context_length_recovery
+};
 
-enum class compaction_strategy : std::uint8_t { llm_inline, deterministic_fallback, context_rescue };
+enum class compaction_strategy : std::uint8_t {
+  llm_inline,
+  deterministic_fallback,
+  context_rescue
+};
 
 enum class replacement_kind : std::uint8_t { body, units };
 
-/// A range of journaled messages (indices from 0, end exclusive) that a boundary replaced in the view: bodies shortened, or units left out.
+/// A range of journaled messages (indices from 0, end exclusive) that a boundary replaced in the
+/// view: bodies shortened, or units left out.
 struct replacement {
   std::int64_t start = 0;
   std::int64_t end_exclusive = 0;
@@ -33,8 +45,9 @@ struct fallback_cause {
   friend bool operator==(const fallback_cause&, const fallback_cause&) = default;
 };
 
-/// One boundary. Indices count the session's journaled user, assistant and tool messages from 0; the retained suffix starts at
-/// `message_end_index_exclusive`; tokens are estimates of the whole request. Texts are empty (JSON null) for a rescue.
+/// One boundary. Indices count the session's journaled user, assistant and tool messages from 0;
+/// the retained suffix starts at `message_end_index_exclusive`; tokens are estimates of the whole
+/// request. Texts are empty (JSON null) for a rescue.
 struct compaction_record {
   std::string id;
   std::int64_t created_at_ms = 0;
@@ -54,7 +67,7 @@ struct compaction_record {
   std::int64_t tokens_after = 0;
   std::optional<token_usage> usage; // of the summary request
   std::optional<fallback_cause> fallback;
-  std::string summary_model; // empty where no model was asked
+  std::string summary_model;         // empty where no model was asked
   std::int64_t shortened_bodies = 0; // tool results shortened to make the summary request fit
   friend bool operator==(const compaction_record&, const compaction_record&) = default;
 };

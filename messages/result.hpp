@@ -1,14 +1,16 @@
-// A value or a failure: the return type of everything that can go wrong for a reason that a user may care about.
+// A value or a failure: the return type of everything that can go wrong for a reason that a user
+// may care about.
 #pragma once
-
-#include "messages/errors.hpp"
 
 #include <utility>
 #include <variant>
 
+#include "messages/errors.hpp"
+
 namespace rind {
 
-/// `result<T>` holds a T or a failure. `if (r) use(*r); else report(r.error());` Reading the wrong side is a programming error.
+/// `result<T>` holds a T or a failure. `if (r) use(*r); else report(r.error());` Reading the wrong
+/// side is a programming error.
 template <class T>
 class [[nodiscard]] result {
 public:

@@ -1,4 +1,5 @@
-// One request to a model and what comes back. The same values for every provider and for the embedded model.
+// One request to a model and what comes back. The same values for every provider and for the
+// embedded model.
 #pragma once
 
 #include "messages/conversation.hpp"
@@ -6,7 +7,8 @@
 
 namespace rind {
 
-/// One request. `messages` starts with the system messages. The provider sends what stands here, nothing else.
+/// One request. `messages` starts with the system messages. The provider sends what stands here,
+/// nothing else.
 struct sampling_request {
   std::string request_id; // unique in the process; names the request for cancel
   std::string session_id;
@@ -18,12 +20,19 @@ struct sampling_request {
   std::int64_t output_limit_tokens = 0;
   std::int64_t estimated_tokens = 0; // active estimate of the prompt
   std::int64_t window_tokens = 0;
-  std::int64_t byte_limit = 0;         // of the request body; 0: the provider's
-  std::int64_t total_deadline_ms = 0;  // 0: the provider's own; counted from the sending
+  std::int64_t byte_limit = 0;          // of the request body; 0: the provider's
+  std::int64_t total_deadline_ms = 0;   // 0: the provider's own; counted from the sending
   std::int64_t silence_deadline_ms = 0; // without data; 0: the provider's own
 };
 
-enum class finish_reason : std::uint8_t { stop, tool_calls, length, content_filter, window_exceeded, other };
+enum class finish_reason : std::uint8_t {
+  stop,
+  tool_calls,
+  length,
+  content_filter,
+  window_exceeded,
+  other
+};
 
 /// A piece of the answer while it streams.
 struct sampling_delta {
@@ -31,8 +40,8 @@ struct sampling_delta {
   std::string reasoning;
 };
 
-/// A whole answer. `finish_text` is the provider's word for the finish. Nothing here is judged yet: an empty text or a cut answer
-/// arrives as such and runtime/recovery decides.
+/// A whole answer. `finish_text` is the provider's word for the finish. Nothing here is judged yet:
+/// an empty text or a cut answer arrives as such and runtime/recovery decides.
 struct sampling_answer {
   message_ptr msg;
   token_usage usage;
@@ -43,7 +52,7 @@ struct sampling_answer {
 /// Classes of provider errors; each has its own reaction in the recovery machine.
 enum class provider_error_class : std::uint8_t {
   context_length,
-  output_limit,       // the output limit itself is illegal or cut the answer
+  output_limit, // the output limit itself is illegal or cut the answer
   rate_limit,
   overloaded,
   server_error,
@@ -55,27 +64,28 @@ enum class provider_error_class : std::uint8_t {
   not_found,
   invalid_request,
   content_filter,
-  request_too_large,  // bytes
-  unrecognised,       // a 400 that no rule knows (S33a)
+  request_too_large, // bytes
+  unrecognised,      // a 400 that no rule knows (S33a)
 };
-inline constexpr std::size_t provider_error_class_count = static_cast<std::size_t>(provider_error_class::unrecognised) + 1;
+inline constexpr std::size_t provider_error_class_count =
+    static_cast<std::size_t>(provider_error_class::unrecognised) + 1;
 const char* to_string(provider_error_class value);
 
 /// A provider error as a value: the class decides, the rest explains.
 struct provider_error {
   provider_error_class error_class = provider_error_class::server_error;
-  std::string code;    // the provider's own, may be empty
-  std::string message; // the provider's own words, shortened
-  int status = 0;      // HTTP; 0: none
+  std::string code;                             // the provider's own, may be empty
+  std::string message;                          // the provider's own words, shortened
+  int status = 0;                               // HTTP; 0: none
   std::optional<std::int64_t> limit_tokens;     // a window that the provider stated
   std::optional<std::int64_t> requested_tokens; // what the provider counted
   std::optional<double> retry_after_s;
-  std::optional<bool> retry_same;      // the provider's own word on a resend
-  bool shrink_output_first = false;    // the prompt fits, prompt + output limit does not
-  std::optional<std::int64_t> bytes;   // request_too_large: the body
+  std::optional<bool> retry_same;    // the provider's own word on a resend
+  bool shrink_output_first = false;  // the prompt fits, prompt + output limit does not
+  std::optional<std::int64_t> bytes; // request_too_large: the body
   std::optional<std::int64_t> limit_bytes;
-  token_usage usage;                   // reported before the failure
-  bool sent = true;                    // false: refused before anything went out
+  token_usage usage; // reported before the failure
+  bool sent = true;  // false: refused before anything went out
 };
 
 /// How a sampling ended. Exactly one per request; a cancelled request ends with `cancelled`.

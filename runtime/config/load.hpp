@@ -87,8 +87,8 @@ std::vector<problem> validate(const settings& values);
 /// below $XDG_CONFIG_HOME or ~/.config if there is one, else none (empty).
 std::string find_settings_file(const std::string& flag, const environment& variables);
 
-/// The variable that sets a key (RIND_COMPACTION_DEADLINE_MS), and what a flag for it is called in a
-/// program that has one (--compaction-deadline-ms).
+/// The variable that sets a key (RIND_COMPACTION_DEADLINE_MS), and what a flag for it is called in
+/// a program that has one (--compaction-deadline-ms).
 std::string variable_of(std::string_view key);
 std::string flag_of(std::string_view key);
 

@@ -151,7 +151,8 @@ constexpr step_table steps = make_steps();
 
 // The envelope around a message, a call and a tool schema: role, delimiters, field names.
 constexpr std::int64_t message_envelope_tokens = 4;
-// A call with its result comes to about 60 tokens beside its words where ids have their usual 30 letters.
+// A call with its result comes to about 60 tokens beside its words where ids have their usual 30
+// letters.
 constexpr std::int64_t call_envelope_tokens = 26;
 constexpr std::int64_t tool_envelope_tokens = 12;
 
@@ -173,10 +174,14 @@ private:
 constexpr char meaning_of_escape(char letter) {
   switch (letter) {
   case 'n':
-  case 'r': return '\n';
-  case 't': return '\t';
-  case 'u': return '%'; // its four digits follow and are costed as such
-  default: return letter;
+  case 'r':
+    return '\n';
+  case 't':
+    return '\t';
+  case 'u':
+    return '%'; // its four digits follow and are costed as such
+  default:
+    return letter;
   }
 }
 

@@ -14,8 +14,8 @@ namespace rind::context {
 /// piece of the sum. 0 only for "".
 std::int64_t estimate_text(std::string_view text);
 
-/// Tokens of JSON text that a provider takes apart and shows to the model in its own form, such as the
-/// arguments of a call: an escape costs about what the character that it stands for does.
+/// Tokens of JSON text that a provider takes apart and shows to the model in its own form, such as
+/// the arguments of a call: an escape costs about what the character that it stands for does.
 std::int64_t estimate_json(std::string_view text);
 
 /// Tokens of one message in a request: text, calls, reasoning that is resent, and the envelope

@@ -1,4 +1,5 @@
-// The system's clock and chance. Ids are 96 random bits, so that they are unique over restarts and nodes without asking anyone.
+// The system's clock and chance. Ids are 96 random bits, so that they are unique over restarts and
+// nodes without asking anyone.
 #include "runtime/host/environment.hpp"
 
 #include <array>
@@ -14,7 +15,8 @@ class system_environment final : public environment {
 public:
   system_environment() {
     std::random_device device;
-    std::seed_seq seed{device(), device(), device(), device(), device(), device(), device(), device()};
+    std::seed_seq seed{device(), device(), device(), device(),
+                       device(), device(), device(), device()};
     random_.seed(seed);
   }
 

@@ -1,4 +1,5 @@
-// Time, chance and ids: what is not deterministic comes in through here. One object a node; a simulated one answers from a seed.
+// Time, chance and ids: what is not deterministic comes in through here. One object a node; a
+// simulated one answers from a seed.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ public:
   virtual std::int64_t now_ms() = 0;
   /// In [0, 1). May be called on any thread.
   virtual double chance() = 0;
-  /// A new id with this prefix ("turn", "evt", …), unique over restarts; only [A-Za-z0-9_-]. May be called on any thread.
+  /// A new id with this prefix ("turn", "evt", …), unique over restarts; only [A-Za-z0-9_-]. May be
+  /// called on any thread.
   virtual std::string new_id(const char* prefix) = 0;
 };
 

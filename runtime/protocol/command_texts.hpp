@@ -1,17 +1,18 @@
 // What slash commands answer, as text for people.
 #pragma once
 
-#include "messages/session_info.hpp"
-#include "runtime/journal/port.hpp"
-
 #include <span>
 #include <string>
+
+#include "messages/session_info.hpp"
+#include "runtime/journal/port.hpp"
 
 namespace rind::protocol {
 
 std::string compacted_text(const compaction_record& record);
 std::string status_text(const session_info& session, const context_stats& stats);
-std::string sessions_text(std::span<const journal::session_summary> sessions, const std::string& current_session_id);
+std::string sessions_text(std::span<const journal::session_summary> sessions,
+                          const std::string& current_session_id);
 std::string context_text(const context_report& report);
 
 } // namespace rind::protocol

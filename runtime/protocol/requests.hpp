@@ -43,7 +43,7 @@ struct ping {};
 struct session_new {
   std::string model;
   std::string system_prompt;
-  std::string session_id; // for the new session
+  std::string session_id;                  // for the new session
   std::optional<bool> auto_compact{};      // unset: as the host's settings say
   std::optional<bool> overflow_recovery{}; // the same
 };

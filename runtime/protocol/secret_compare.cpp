@@ -1,10 +1,10 @@
 // The digests have one length, so the comparison tells nothing of the token's.
 #include "runtime/protocol/secret_compare.hpp"
 
+#include <array>
+
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
-
-#include <array>
 
 namespace rind::protocol {
 

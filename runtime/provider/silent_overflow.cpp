@@ -10,7 +10,7 @@ constexpr double full_share = 0.99;     // of the window
 constexpr double near_full_share = 0.9; // of the window, by our own estimate
 constexpr double half_share_min = 0.45; // about half of the window
 constexpr double half_share_max = 0.55;
-constexpr double far_below_share = 2.0 / 3; // reported input below this part of what was sent
+constexpr double far_below_share = 2.0 / 3;   // reported input below this part of what was sent
 constexpr std::int64_t window_min_tokens = 1; // without a window nothing is judged
 
 provider_error overflow(const sampling_answer& answer, std::string code, std::string message) {

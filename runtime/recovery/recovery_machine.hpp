@@ -1,25 +1,28 @@
-// What a provider's error does to an operation (S30–S34): one pure state machine, bounded in every direction. It decides; the turn
-// machine carries the decision out and reports what came of it. Tokens are active estimates of whole requests.
+// What a provider's error does to an operation (S30–S34): one pure state machine, bounded in every
+// direction. It decides; the turn machine carries the decision out and reports what came of it.
+// Tokens are active estimates of whole requests.
 #pragma once
-
-#include "messages/sampling.hpp"
-#include "runtime/context/budget.hpp"
 
 #include <array>
 #include <optional>
 #include <vector>
 
+#include "messages/sampling.hpp"
+#include "runtime/context/budget.hpp"
+
 namespace rind::recovery {
 
-inline constexpr int stream_retries_max = 3;   // a sampling
-inline constexpr int server_retries_max = 3;   // a sampling; server_error and timeout
-inline constexpr int rate_retries_max = 5;     // a sampling; rate limited and overloaded
-inline constexpr int rescues_max = 4;          // an operation
+inline constexpr int stream_retries_max = 3; // a sampling
+inline constexpr int server_retries_max = 3; // a sampling; server_error and timeout
+inline constexpr int rate_retries_max = 5;   // a sampling; rate limited and overloaded
+inline constexpr int rescues_max = 4;        // an operation
 inline constexpr std::int64_t retry_delay_max_ms = 10'000;
 inline constexpr double retry_after_max_s = 60.0;
-inline constexpr double retry_jitter = 0.25;   // a delay is spread by this share to both sides, a Retry-After only upwards
-inline constexpr double tighten_factor = 0.8;  // S30
-inline constexpr double suspicious_share = 0.6; // S33a: an unrecognised 400 above this share of the window
+inline constexpr double retry_jitter =
+    0.25; // a delay is spread by this share to both sides, a Retry-After only upwards
+inline constexpr double tighten_factor = 0.8; // S30
+inline constexpr double suspicious_share =
+    0.6; // S33a: an unrecognised 400 above this share of the window
 
 /// Where the recovery of an operation stands.
 enum class stage : std::uint8_t {
@@ -35,10 +38,10 @@ const char* to_string(stage value);
 
 /// What can happen to it.
 enum class trigger : std::uint8_t {
-  overflow,          // a context-length error (also a silent one, also one without a call)
-  compaction_helped, // committed, smaller than what was refused and under the hard limit
+  overflow,           // a context-length error (also a silent one, also one without a call)
+  compaction_helped,  // committed, smaller than what was refused and under the hard limit
   compaction_useless, // anything else that the outcome table sends to the first rescue
-  rescue_helped,     // changed something and is smaller than what was refused
+  rescue_helped,      // changed something and is smaller than what was refused
   rescue_useless,
 };
 inline constexpr std::size_t trigger_count = 5;
@@ -49,8 +52,9 @@ struct transition {
   bool legal = false;
 };
 
-/// The context-length recovery of one operation as one table. `overflow` in `rescued` goes to `exhausted` instead once rescues_max is
-/// reached; that bound is the only thing the table does not show.
+/// The context-length recovery of one operation as one table. `overflow` in `rescued` goes to
+/// `exhausted` instead once rescues_max is reached; that bound is the only thing the table does not
+/// show.
 const std::array<std::array<transition, trigger_count>, stage_count>& stage_table();
 
 /// Facts of the request that failed.
@@ -70,12 +74,12 @@ enum class action : std::uint8_t { fail, retry, lower_output, compact, rescue };
 
 struct decision {
   recovery::action action = action::fail;
-  std::optional<failure> error;                // fail
-  std::int64_t delay_ms = 0;                   // retry
-  std::int64_t attempt = 0;                    // number of this retry of the sampling, from 1
-  std::string reason;                          // class of the cause, for turn_step_retry
-  std::int64_t output_limit_tokens = 0;        // lower_output
-  std::int64_t limit_tokens = 0;               // rescue: the tightened limit
+  std::optional<failure> error;                      // fail
+  std::int64_t delay_ms = 0;                         // retry
+  std::int64_t attempt = 0;                          // number of this retry of the sampling, from 1
+  std::string reason;                                // class of the cause, for turn_step_retry
+  std::int64_t output_limit_tokens = 0;              // lower_output
+  std::int64_t limit_tokens = 0;                     // rescue: the tightened limit
   std::optional<std::int64_t> learned_window_tokens; // S16
 };
 
@@ -105,13 +109,15 @@ public:
   /// A provider error, or an answer that is one (see judge_answer).
   decision on_error(const provider_error& error, const request_facts& facts);
 
-  /// What came of the compaction that `compact` asked for. `helped`: as trigger::compaction_helped. Otherwise a rescue follows.
+  /// What came of the compaction that `compact` asked for. `helped`: as trigger::compaction_helped.
+  /// Otherwise a rescue follows.
   decision on_compaction(bool helped, const request_facts& facts);
 
   /// What came of the rescue that `rescue` asked for. retry (without delay) or the end.
   decision on_rescue(bool helped);
 
-  /// The limit that a rescue of the refused request has to come under: 0.8 of the smaller of limit and estimate, not below the floor.
+  /// The limit that a rescue of the refused request has to come under: 0.8 of the smaller of limit
+  /// and estimate, not below the floor.
   std::int64_t next_limit_tokens(const request_facts& facts) const;
 
   stage at() const { return stage_; }
@@ -130,7 +136,8 @@ private:
   decision retry_smaller();
   decision exhausted() const;
   decision illegal(trigger t) const;
-  std::optional<std::int64_t> lowered_output(const provider_error& error, const request_facts& facts) const;
+  std::optional<std::int64_t> lowered_output(const provider_error& error,
+                                             const request_facts& facts) const;
   std::int64_t limit_of(const request_facts& facts) const;
   bool step(trigger t);
 
@@ -150,19 +157,22 @@ private:
   std::int64_t attempt_ = 0;
 };
 
-/// The size that was refused, as the provider counts where it said so, else by the estimate plus the output limit where that counted.
+/// The size that was refused, as the provider counts where it said so, else by the estimate plus
+/// the output limit where that counted.
 std::int64_t refused_size(const provider_error& error, const request_facts& facts);
 
 /// S16: a stated window not above the refused size.
 std::optional<std::int64_t> learned_window(const provider_error& error, const request_facts& facts);
 
 /// Whether an answer may be committed: nullopt, or the error that it amounts to (S32–S34).
-std::optional<provider_error> judge_answer(const sampling_answer& answer, const request_facts& facts);
+std::optional<provider_error> judge_answer(const sampling_answer& answer,
+                                           const request_facts& facts);
 
 /// The failure that ends an operation for an error that is not recovered.
 failure failure_of(const provider_error& error);
 
 /// Delay of retry number `attempt` (from 1), spread by `chance`.
-std::int64_t retry_delay_ms(std::int64_t attempt, std::optional<double> retry_after_s, double chance);
+std::int64_t retry_delay_ms(std::int64_t attempt, std::optional<double> retry_after_s,
+                            double chance);
 
 } // namespace rind::recovery

@@ -6,11 +6,13 @@
 namespace rind::session {
 
 std::int64_t context_snapshot::threshold_tokens() const {
-  return std::min(budget.threshold_tokens, tightened_limit_tokens.value_or(budget.threshold_tokens));
+  return std::min(budget.threshold_tokens,
+                  tightened_limit_tokens.value_or(budget.threshold_tokens));
 }
 
 double context_snapshot::ratio() const {
-  return static_cast<double>(active(local_tokens()).tokens) / static_cast<double>(std::max<std::int64_t>(local_tokens(), 1));
+  return static_cast<double>(active(local_tokens()).tokens) /
+         static_cast<double>(std::max<std::int64_t>(local_tokens(), 1));
 }
 
 context_stats context_snapshot::stats(const view::message_view& v) const {

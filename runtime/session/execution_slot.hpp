@@ -1,4 +1,5 @@
-// The execution slot of a session (S1, S2, S10): who holds it and what each command meets there, as one table. Pure.
+// The execution slot of a session (S1, S2, S10): who holds it and what each command meets there, as
+// one table. Pure.
 #pragma once
 
 #include <array>
@@ -26,7 +27,7 @@ enum class slot_input : std::uint8_t {
   queue_input, // steer, follow-up, take back, promote
   opened,
   open_refused,
-  close,       // the runner, or the loss of the runner, ends the operation
+  close, // the runner, or the loss of the runner, ends the operation
   closed,
   close_refused,
   settled,
@@ -34,21 +35,22 @@ enum class slot_input : std::uint8_t {
 };
 inline constexpr std::size_t slot_input_count = 13;
 
-/// What the session does; `stash` keeps the command until the state has settled, `wait` queues a prompt.
+/// What the session does; `stash` keeps the command until the state has settled, `wait` queues a
+/// prompt.
 enum class slot_action : std::uint8_t {
   illegal,
-  start,            // journal the start
-  resume,           // journal the resumed start
-  settle,           // end the interrupted operation first, then look again
+  start,  // journal the start
+  resume, // journal the resumed start
+  settle, // end the interrupted operation first, then look again
   wait,
   stash,
-  refuse_active,    // TurnActive
+  refuse_active,     // TurnActive
   refuse_not_active, // TurnNotActive
-  run,              // spawn the runner
-  give_up_start,    // the journal refused the start
-  accept,           // take the command now
+  run,               // spawn the runner
+  give_up_start,     // the journal refused the start
+  accept,            // take the command now
   write_end,
-  finish,           // tell everybody, take the next prompt
+  finish,            // tell everybody, take the next prompt
   leave_interrupted, // the journal refused the end (S5)
 };
 
@@ -66,7 +68,10 @@ public:
   void found_interrupted() { state_ = slot_state::interrupted; }
   /// Moves and answers what to do. An illegal pair leaves the state as it is.
   slot_action on(slot_input in);
-  bool has_operation() const { return state_ == slot_state::running || state_ == slot_state::closing || state_ == slot_state::opening; }
+  bool has_operation() const {
+    return state_ == slot_state::running || state_ == slot_state::closing ||
+           state_ == slot_state::opening;
+  }
 
 private:
   slot_state state_ = slot_state::idle;

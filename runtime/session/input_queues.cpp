@@ -1,9 +1,9 @@
 // The two queues as one list in order of acceptance.
 #include "runtime/session/input_queues.hpp"
 
-#include "messages/json.hpp"
-
 #include <algorithm>
+
+#include "messages/json.hpp"
 
 namespace rind::session {
 
@@ -17,7 +17,8 @@ result<done> input_queues::room(input_mode mode, const std::string& text) const 
   std::int64_t inputs = 0;
   std::int64_t characters = 0;
   for (const auto& s : items_) {
-    // An input that is being promoted has a place in both: it is in the one until it is in the other.
+    // An input that is being promoted has a place in both: it is in the one until it is in the
+    // other.
     const bool on_its_way = mode == input_mode::steering && s.at == place::promoting;
     if (s.in.mode != mode && !on_its_way)
       continue;
@@ -25,12 +26,14 @@ result<done> input_queues::room(input_mode mode, const std::string& text) const 
     characters += count_characters(s.in.text);
   }
   if (inputs + 1 > limits_.inputs_max)
-    return make_failure(error_code::input_queue_full,
-                        std::string{to_string(mode)} + " holds " + std::to_string(inputs) + " inputs, as many as it may");
+    return make_failure(error_code::input_queue_full, std::string{to_string(mode)} + " holds " +
+                                                          std::to_string(inputs) +
+                                                          " inputs, as many as it may");
   if (characters + count_characters(text) > limits_.characters_max)
-    return make_failure(error_code::input_queue_full, std::string{to_string(mode)} + " may hold " + std::to_string(limits_.characters_max)
-                                                          + " characters and would hold "
-                                                          + std::to_string(characters + count_characters(text)));
+    return make_failure(error_code::input_queue_full,
+                        std::string{to_string(mode)} + " may hold " +
+                            std::to_string(limits_.characters_max) + " characters and would hold " +
+                            std::to_string(characters + count_characters(text)));
   return done{};
 }
 
@@ -42,12 +45,14 @@ result<done> input_queues::begin_accept(queued_input in) {
 }
 
 input_queues::slot* input_queues::lookup(const std::string& input_id) {
-  auto i = std::find_if(items_.begin(), items_.end(), [&](const slot& s) { return s.in.input_id == input_id; });
+  auto i = std::find_if(items_.begin(), items_.end(),
+                        [&](const slot& s) { return s.in.input_id == input_id; });
   return i == items_.end() ? nullptr : &*i;
 }
 
 const queued_input* input_queues::find(const std::string& input_id) const {
-  auto i = std::find_if(items_.begin(), items_.end(), [&](const slot& s) { return s.in.input_id == input_id; });
+  auto i = std::find_if(items_.begin(), items_.end(),
+                        [&](const slot& s) { return s.in.input_id == input_id; });
   return i == items_.end() ? nullptr : &i->in;
 }
 
@@ -77,13 +82,16 @@ std::optional<queued_input> input_queues::begin_deliver(bool steering_only) {
 
 result<queued_input> input_queues::begin_take_back(input_mode mode, const std::string& input_id) {
   for (auto s = items_.rbegin(); s != items_.rend(); ++s) {
-    if (s->in.mode != mode || s->at != place::waiting || (!input_id.empty() && s->in.input_id != input_id))
+    if (s->in.mode != mode || s->at != place::waiting ||
+        (!input_id.empty() && s->in.input_id != input_id))
       continue;
     s->at = place::leaving;
     return s->in;
   }
-  return make_failure(error_code::input_not_pending, input_id.empty() ? std::string{"no "} + to_string(mode) + " input is pending"
-                                                                      : "input " + input_id + " is not pending as " + to_string(mode));
+  return make_failure(error_code::input_not_pending,
+                      input_id.empty()
+                          ? std::string{"no "} + to_string(mode) + " input is pending"
+                          : "input " + input_id + " is not pending as " + to_string(mode));
 }
 
 void input_queues::left(const std::string& input_id) {
@@ -97,7 +105,8 @@ void input_queues::leave_refused(const std::string& input_id) {
 result<done> input_queues::begin_promote(const std::string& input_id) {
   auto* s = lookup(input_id);
   if (!s || s->in.mode != input_mode::follow_up || s->at != place::waiting)
-    return make_failure(error_code::input_not_pending, "input " + input_id + " is not pending as follow_up");
+    return make_failure(error_code::input_not_pending,
+                        "input " + input_id + " is not pending as follow_up");
   if (auto r = room(input_mode::steering, s->in.text); !r)
     return r;
   s->at = place::promoting;
@@ -105,7 +114,8 @@ result<done> input_queues::begin_promote(const std::string& input_id) {
 }
 
 void input_queues::promoted(const std::string& input_id) {
-  auto i = std::find_if(items_.begin(), items_.end(), [&](const slot& s) { return s.in.input_id == input_id; });
+  auto i = std::find_if(items_.begin(), items_.end(),
+                        [&](const slot& s) { return s.in.input_id == input_id; });
   if (i == items_.end())
     return;
   auto s = std::move(*i);
@@ -120,16 +130,19 @@ void input_queues::promote_refused(const std::string& input_id) {
 }
 
 bool input_queues::unsettled() const {
-  return std::any_of(items_.begin(), items_.end(), [](const slot& s) { return s.at != place::waiting; });
+  return std::any_of(items_.begin(), items_.end(),
+                     [](const slot& s) { return s.at != place::waiting; });
 }
 
 bool input_queues::has(input_mode mode) const {
-  return std::any_of(items_.begin(), items_.end(), [&](const slot& s) { return s.in.mode == mode && s.at == place::waiting; });
+  return std::any_of(items_.begin(), items_.end(),
+                     [&](const slot& s) { return s.in.mode == mode && s.at == place::waiting; });
 }
 
 std::int64_t input_queues::count(input_mode mode) const {
-  return std::count_if(items_.begin(), items_.end(),
-                       [&](const slot& s) { return s.in.mode == mode && s.at != place::leaving && s.at != place::arriving; });
+  return std::count_if(items_.begin(), items_.end(), [&](const slot& s) {
+    return s.in.mode == mode && s.at != place::leaving && s.at != place::arriving;
+  });
 }
 
 std::vector<undelivered_input> input_queues::rest() const {

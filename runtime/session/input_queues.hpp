@@ -1,13 +1,14 @@
-// Steering and follow-up inputs of the running operation (S3). Pure. An input is counted from the moment it is asked for, so that limits
-// hold while its entry is on the way to the journal; it can be delivered or taken back only once it is journaled.
+// Steering and follow-up inputs of the running operation (S3). Pure. An input is counted from the
+// moment it is asked for, so that limits hold while its entry is on the way to the journal; it can
+// be delivered or taken back only once it is journaled.
 #pragma once
-
-#include "messages/journal_entry.hpp"
-#include "messages/result.hpp"
 
 #include <deque>
 #include <optional>
 #include <string>
+
+#include "messages/journal_entry.hpp"
+#include "messages/result.hpp"
 
 namespace rind::session {
 
@@ -31,25 +32,28 @@ public:
   void restore(std::vector<queued_input> inputs);
   void clear() { items_.clear(); }
 
-  /// Reserves a place for an input whose entry is about to be journaled; InputQueueFull past either limit.
+  /// Reserves a place for an input whose entry is about to be journaled; InputQueueFull past either
+  /// limit.
   result<done> begin_accept(queued_input in);
   void accepted(const std::string& input_id);
   void accept_refused(const std::string& input_id);
 
-  /// The next to be delivered: oldest of steering, else (unless `steering_only`) oldest of the follow-ups. It is on its way out until
-  /// left() or leave_refused().
+  /// The next to be delivered: oldest of steering, else (unless `steering_only`) oldest of the
+  /// follow-ups. It is on its way out until left() or leave_refused().
   std::optional<queued_input> begin_deliver(bool steering_only);
   /// Takes an input back: the newest of the mode, or the one with the id; InputNotPending.
   result<queued_input> begin_take_back(input_mode mode, const std::string& input_id);
   void left(const std::string& input_id);
   void leave_refused(const std::string& input_id);
 
-  /// Follow-up to steering: to the end of that queue. InputNotPending, InputQueueFull. Until promoted() it stays where it is.
+  /// Follow-up to steering: to the end of that queue. InputNotPending, InputQueueFull. Until
+  /// promoted() it stays where it is.
   result<done> begin_promote(const std::string& input_id);
   void promoted(const std::string& input_id);
   void promote_refused(const std::string& input_id);
 
-  /// Whether something is on its way into the journal or out: the end of the operation waits for it.
+  /// Whether something is on its way into the journal or out: the end of the operation waits for
+  /// it.
   bool unsettled() const;
   bool has(input_mode mode) const; // journaled and not on its way out
   std::int64_t count(input_mode mode) const;

@@ -1,6 +1,10 @@
-// One operation (a turn or a manual compaction) as states, inputs and effects (S7, S17, S25, S27–S34). Pure: the turn runner carries
-// inputs in and effects out. The table of reactions stands at the top of turn_machine.cpp.
+// One operation (a turn or a manual compaction) as states, inputs and effects (S7, S17, S25,
+// S27–S34). Pure: the turn runner carries inputs in and effects out. The table of reactions stands
+// at the top of turn_machine.cpp.
 #pragma once
+
+#include <array>
+#include <variant>
 
 #include "messages/events.hpp"
 #include "messages/sampling.hpp"
@@ -9,9 +13,6 @@
 #include "runtime/context/rescue.hpp"
 #include "runtime/recovery/recovery_machine.hpp"
 #include "runtime/session/context_snapshot.hpp"
-
-#include <array>
-#include <variant>
 
 namespace rind::turn {
 
@@ -34,9 +35,9 @@ namespace inputs {
 struct input_taken {
   enum class kind : std::uint8_t {
     none,
-    delivered,           // a steering input
+    delivered, // a steering input
     follow_up_delivered,
-    ended,               // nothing was left and the operation is closed
+    ended, // nothing was left and the operation is closed
   } what = kind::none;
 };
 struct context_ready {
@@ -68,14 +69,16 @@ struct closed {};
 
 } // namespace inputs
 
-using input = std::variant<inputs::input_taken, inputs::context_ready, inputs::compaction_finished, inputs::recorded, inputs::refused,
-                           inputs::retry_due, inputs::sampling_finished, inputs::tool_finished, inputs::cancel_requested, inputs::closed>;
+using input =
+    std::variant<inputs::input_taken, inputs::context_ready, inputs::compaction_finished,
+                 inputs::recorded, inputs::refused, inputs::retry_due, inputs::sampling_finished,
+                 inputs::tool_finished, inputs::cancel_requested, inputs::closed>;
 inline constexpr std::size_t input_count = std::variant_size_v<input>;
 
 namespace effects {
 
-/// Ask the session for the next input. `before_sampling`: one steering item or none. Otherwise: steering, else a follow-up, else the
-/// session ends the operation as completed.
+/// Ask the session for the next input. `before_sampling`: one steering item or none. Otherwise:
+/// steering, else a follow-up, else the session ends the operation as completed.
 struct take_input {
   bool before_sampling = true;
 };
@@ -124,8 +127,10 @@ struct close {
 
 } // namespace effects
 
-using effect = std::variant<effects::take_input, effects::build_context, effects::compact, effects::record, effects::wait, effects::sample,
-                            effects::run_tools, effects::announce, effects::note_decision, effects::stop_work, effects::close>;
+using effect =
+    std::variant<effects::take_input, effects::build_context, effects::compact, effects::record,
+                 effects::wait, effects::sample, effects::run_tools, effects::announce,
+                 effects::note_decision, effects::stop_work, effects::close>;
 using effect_list = std::vector<effect>;
 
 /// What the machine does with an input in a state.
@@ -147,7 +152,7 @@ struct options {
   operation_kind operation = operation_kind::turn;
   std::int64_t samplings_max = 500;
   std::int64_t samplings_before = 0; // a resumed turn: those that the journal knows
-  bool goes_on = false; // a turn that was interrupted
+  bool goes_on = false;              // a turn that was interrupted
   recovery::resume_state resumed;
 };
 
@@ -193,7 +198,8 @@ private:
   void go_on_from(const session::context_snapshot& s);
   void judge(const session::context_snapshot& s);
   bool must_compact_small(const session::context_snapshot& s, std::int64_t active) const;
-  void start_compaction(const session::context_snapshot& s, compaction_reason reason, phase_detail detail, compaction::suffix_size suffix);
+  void start_compaction(const session::context_snapshot& s, compaction_reason reason,
+                        phase_detail detail, compaction::suffix_size suffix);
   void settle_compaction(const session::context_snapshot& s);
   void overflow_without_call(const session::context_snapshot& s);
   void compact_refused(const session::context_snapshot& s);
@@ -207,11 +213,14 @@ private:
   void after_tool();
   void announce_retry(const recovery::decision& d);
   entry_body attempt_entry(std::optional<std::int64_t> output_limit) const;
-  void announce_context(const session::context_snapshot& s, context_stats stats, bool compact_required, std::int64_t rescued);
+  void announce_context(const session::context_snapshot& s, context_stats stats,
+                        bool compact_required, std::int64_t rescued);
   void note(const char* decision, std::string reason, const context_stats& stats);
   void fail_illegal(const std::string& what);
-  void close(entries::turn_outcome outcome, std::optional<failure> error = std::nullopt, std::vector<entry_body> extra = {});
-  recovery::request_facts facts_of(const session::context_snapshot& s, std::int64_t estimated) const;
+  void close(entries::turn_outcome outcome, std::optional<failure> error = std::nullopt,
+             std::vector<entry_body> extra = {});
+  recovery::request_facts facts_of(const session::context_snapshot& s,
+                                   std::int64_t estimated) const;
 
   options options_;
   state state_ = state::taking;
@@ -221,17 +230,19 @@ private:
 
   purpose purpose_ = purpose::sampling;
   std::int64_t samplings_ = 0;
-  bool taking_next_ = false;           // the input is asked for after the task's end, not before a sampling
-  bool steering_taken_ = false;        // for the sampling that is being prepared
+  bool taking_next_ = false; // the input is asked for after the task's end, not before a sampling
+  bool steering_taken_ = false; // for the sampling that is being prepared
 
   // compaction of the running sampling
   compaction_reason compaction_reason_ = compaction_reason::automatic;
   phase_detail compaction_detail_ = phase_detail::none;
-  std::int64_t compacted_position_ = -1; // view position at which no further compaction of this view starts by itself
+  std::int64_t compacted_position_ =
+      -1; // view position at which no further compaction of this view starts by itself
   bool small_tried_ = false;
   bool last_committed_ = false;
   bool conflict_retried_ = false;
-  bool resumed_refusal_ = false; // what was refused before the interruption is still to be answered by something smaller
+  bool resumed_refusal_ = false; // what was refused before the interruption is still to be answered
+                                 // by something smaller
 
   // the request that is out, or will be sent again
   effects::sample request_;
@@ -247,7 +258,12 @@ private:
   bool discard_partial_ = false;
   bool not_sent_ = false; // the overflow that is recovered was found here, without a call
   std::optional<recovery::decision> pending_; // announced when the attempt is really made
-  enum class after_record : std::uint8_t { error_compaction, rescue, resend, wait } after_record_ = after_record::resend;
+  enum class after_record : std::uint8_t {
+    error_compaction,
+    rescue,
+    resend,
+    wait
+  } after_record_ = after_record::resend;
 
   // the answer that is being committed, and its tools
   std::vector<tool_call> calls_; // without a result yet, once they run

@@ -230,9 +230,8 @@ void projection::take(const entry&, const entries::input_delivered& body) {
 
 void projection::take(const entry&, const entries::input_promoted& body) {
   // To the end of the other queue, as in the live one.
-  const auto at = std::find_if(pending_.begin(), pending_.end(), [&](const pending_input& i) {
-    return i.input_id == body.input_id;
-  });
+  const auto at = std::find_if(pending_.begin(), pending_.end(),
+                               [&](const pending_input& i) { return i.input_id == body.input_id; });
   auto input = std::move(*at);
   pending_.erase(at);
   input.mode = input_mode::steering;

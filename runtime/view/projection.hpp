@@ -36,7 +36,7 @@ struct open_operation {
   std::optional<std::int64_t> tightened_limit_tokens;
   std::vector<refused_attempt> attempts;
   std::optional<std::int64_t>
-      output_limit_tokens; // lowered for the sampling that is under way (S30)
+      output_limit_tokens;        // lowered for the sampling that is under way (S30)
   bool unread_tool_calls = false; // the newest assistant message has calls without a result
 };
 
@@ -152,7 +152,8 @@ private:
 
   projection_settings settings_;
   message_view view_;
-  mutable std::shared_ptr<const message_view> shared_view_; // null: not asked for since the last entry
+  mutable std::shared_ptr<const message_view>
+      shared_view_;          // null: not asked for since the last entry
   boundary_checker checker_; // over view_'s items
   std::optional<open_operation> operation_;
   std::deque<pending_input> pending_;

@@ -1,10 +1,10 @@
-// The compaction pipeline through all three entrances: every way in which a compaction can end, what
-// its caller does about it (S17), what is told, journaled and asked of the model, and what becomes of
-// inputs that were accepted while it ran (S3, S27, S28, S30).
-#include <gtest/gtest.h>
-
+// The compaction pipeline through all three entrances: every way in which a compaction can end,
+// what its caller does about it (S17), what is told, journaled and asked of the model, and what
+// becomes of inputs that were accepted while it ran (S3, S27, S28, S30).
 #include <algorithm>
 #include <ostream>
+
+#include <gtest/gtest.h>
 
 #include "messages/json.hpp"
 #include "tests/kit/journal_builder.hpp"
@@ -26,10 +26,10 @@ enum class entrance { manual, automatic, on_error };
 
 /// What stands in the session before the operation.
 enum class history {
-  rich,        // three turns that are worth a summary
-  tiny,        // nothing that could be summarised
-  no_gain,     // one unit to summarise, about as long as its summary
-  oversized,   // more than a request to the summary model may hold
+  rich,      // three turns that are worth a summary
+  tiny,      // nothing that could be summarised
+  no_gain,   // one unit to summarise, about as long as its summary
+  oversized, // more than a request to the summary model may hold
 };
 
 /// What happens to the append of the boundary.
@@ -46,19 +46,19 @@ struct row {
   commit boundary = commit::works;
   enum class stop { none, waiting, running } cancel = stop::none;
   queue inputs = queue::while_it_runs;
-  std::int64_t tool_result_tokens = 0;   // the model asks for a tool first, which answers that much
-  std::int64_t arguments_tokens = 0;     // of that call
+  std::int64_t tool_result_tokens = 0; // the model asks for a tool first, which answers that much
+  std::int64_t arguments_tokens = 0;   // of that call
   std::int64_t system_prompt_tokens = 0;
-  std::int64_t refused = 1;              // on_error: conversation requests that are refused
+  std::int64_t refused = 1; // on_error: conversation requests that are refused
 
   // -- what is right --
-  const char* answer;   // the response
-  const char* events;   // in order
-  const char* journal;  // entries of the operation, in order
+  const char* answer;  // the response
+  const char* events;  // in order
+  const char* journal; // entries of the operation, in order
   std::int64_t conversation_calls = 0;
   std::int64_t summary_calls = 0;
   std::int64_t boundaries = 0;
-  const char* steering = "";  // what became of it
+  const char* steering = ""; // what became of it
   const char* follow_up = "";
 };
 
@@ -123,12 +123,18 @@ public:
 
   void prepare() {
     const bool move = row_.before == history::oversized && row_.by != entrance::on_error;
-    ann_ = &world_.client("s1", move ? "model-big" : "model-a",
-                          row_.system_prompt_tokens ? text_of_tokens(row_.system_prompt_tokens) : "");
+    ann_ =
+        &world_.client("s1", move ? "model-big" : "model-a",
+                       row_.system_prompt_tokens ? text_of_tokens(row_.system_prompt_tokens) : "");
     switch (row_.before) {
-    case history::rich: say(2'100, 3); break;
-    case history::tiny: break;
-    case history::no_gain: say(900, 1); break;
+    case history::rich:
+      say(2'100, 3);
+      break;
+    case history::tiny:
+      break;
+    case history::no_gain:
+      say(900, 1);
+      break;
     case history::oversized:
       if (move) {
         say(2'100, 6);
@@ -175,8 +181,7 @@ public:
     EXPECT_EQ(short_words(kit::line_of(entries())), row_.journal);
     EXPECT_EQ(world_.model().calls(sampling_kind::assistant) - conversation_before_,
               row_.conversation_calls);
-    EXPECT_EQ(world_.model().calls(sampling_kind::compact) - summaries_before_,
-              row_.summary_calls);
+    EXPECT_EQ(world_.model().calls(sampling_kind::compact) - summaries_before_, row_.summary_calls);
     EXPECT_EQ(generation() - generation_before_, row_.boundaries);
     EXPECT_EQ(fate_of(steering_text), row_.steering);
     EXPECT_EQ(fate_of(follow_up_text), row_.follow_up);
@@ -219,9 +224,8 @@ private:
   void script() {
     auto& m = world_.model();
     if (row_.tool_result_tokens > 0 || row_.arguments_tokens > 0) {
-      m.expect(asks_for({kit::make_call("c1", "look",
-                                        "{\"q\":\"" + text_of_tokens(row_.arguments_tokens)
-                                            + "\"}")}));
+      m.expect(asks_for({kit::make_call(
+          "c1", "look", "{\"q\":\"" + text_of_tokens(row_.arguments_tokens) + "\"}")}));
       world_.tool().expect(kit::answers(text_of_tokens(row_.tool_result_tokens)));
     }
     if (row_.by == entrance::on_error)
@@ -243,12 +247,17 @@ private:
 
   void spoil_the_commit() {
     switch (row_.boundary) {
-    case commit::works: break;
-    case commit::fails: world_.refuse_append(); break;
+    case commit::works:
+      break;
+    case commit::fails:
+      world_.refuse_append();
+      break;
     case commit::conflicts_twice: // between the two the usage of the first summary is journaled
       world_.refuse_append(3, error_code::persistence_conflict);
       [[fallthrough]];
-    case commit::conflicts_once: world_.refuse_append(1, error_code::persistence_conflict); break;
+    case commit::conflicts_once:
+      world_.refuse_append(1, error_code::persistence_conflict);
+      break;
     }
   }
 
@@ -346,63 +355,133 @@ std::vector<row> manual_rows() {
                     "input built assistant completed";
   const auto by_code = "start compacting compacted_by_code ended:committed input built assistant "
                        "input built assistant completed";
-  const auto journal = "start accepted accepted boundary delivered assistant delivered assistant end";
+  const auto journal =
+      "start accepted accepted boundary delivered assistant delivered assistant end";
   const auto failed_journal = "start accepted accepted end";
   std::vector<row> rows;
-  rows.push_back({.name = "success", .by = by, .summaries = {summary()}, .answer = "ok",
-                  .events = well, .journal = journal, .conversation_calls = 2,
-                  .summary_calls = 1, .boundaries = 1, .steering = delivered,
+  rows.push_back({.name = "success",
+                  .by = by,
+                  .summaries = {summary()},
+                  .answer = "ok",
+                  .events = well,
+                  .journal = journal,
+                  .conversation_calls = 2,
+                  .summary_calls = 1,
+                  .boundaries = 1,
+                  .steering = delivered,
                   .follow_up = delivered});
-  rows.push_back({.name = "empty", .by = by, .summaries = {says("").after(50)}, .answer = "ok",
-                  .events = by_code, .journal = journal,
-                  .conversation_calls = 2, .summary_calls = 1, .boundaries = 1,
-                  .steering = delivered, .follow_up = delivered});
-  rows.push_back({.name = "truncated", .by = by,
-                  .summaries = {summary().finished(finish_reason::length)}, .answer = "ok",
-                  .events = by_code, .journal = journal,
-                  .conversation_calls = 2, .summary_calls = 1, .boundaries = 1,
-                  .steering = delivered, .follow_up = delivered});
-  rows.push_back({.name = "provider_error", .by = by, .summaries = {broken_server()},
-                  .answer = "ok", .events = by_code, .journal = journal,
-                  .conversation_calls = 2, .summary_calls = 4, .boundaries = 1,
-                  .steering = delivered, .follow_up = delivered});
-  rows.push_back({.name = "provider_timeout", .by = by, .summaries = {hangs()}, .answer = "ok",
-                  .events = by_code, .journal = journal,
-                  .conversation_calls = 2, .summary_calls = 1, .boundaries = 1,
-                  .steering = delivered, .follow_up = delivered});
-  rows.push_back({.name = "cancelled_before", .by = by, .cancel = row::stop::waiting,
+  rows.push_back({.name = "empty",
+                  .by = by,
+                  .summaries = {says("").after(50)},
+                  .answer = "ok",
+                  .events = by_code,
+                  .journal = journal,
+                  .conversation_calls = 2,
+                  .summary_calls = 1,
+                  .boundaries = 1,
+                  .steering = delivered,
+                  .follow_up = delivered});
+  rows.push_back({.name = "truncated",
+                  .by = by,
+                  .summaries = {summary().finished(finish_reason::length)},
+                  .answer = "ok",
+                  .events = by_code,
+                  .journal = journal,
+                  .conversation_calls = 2,
+                  .summary_calls = 1,
+                  .boundaries = 1,
+                  .steering = delivered,
+                  .follow_up = delivered});
+  rows.push_back({.name = "provider_error",
+                  .by = by,
+                  .summaries = {broken_server()},
+                  .answer = "ok",
+                  .events = by_code,
+                  .journal = journal,
+                  .conversation_calls = 2,
+                  .summary_calls = 4,
+                  .boundaries = 1,
+                  .steering = delivered,
+                  .follow_up = delivered});
+  rows.push_back({.name = "provider_timeout",
+                  .by = by,
+                  .summaries = {hangs()},
+                  .answer = "ok",
+                  .events = by_code,
+                  .journal = journal,
+                  .conversation_calls = 2,
+                  .summary_calls = 1,
+                  .boundaries = 1,
+                  .steering = delivered,
+                  .follow_up = delivered});
+  rows.push_back({.name = "cancelled_before",
+                  .by = by,
+                  .cancel = row::stop::waiting,
                   .answer = "Cancelled",
                   .events = "start compacting ended:cancelled cancelled:user",
-                  .journal = failed_journal, .steering = handed_back, .follow_up = handed_back});
-  rows.push_back({.name = "cancelled_during", .by = by, .summaries = {hangs()},
-                  .cancel = row::stop::running, .answer = "Cancelled",
-                  .events = "start compacting ended:cancelled cancelled:user",
-                  .journal = failed_journal, .summary_calls = 1, .steering = handed_back,
+                  .journal = failed_journal,
+                  .steering = handed_back,
                   .follow_up = handed_back});
-  rows.push_back({.name = "persistence_error", .by = by, .summaries = {summary()},
-                  .boundary = commit::fails, .answer = "persistence_failed",
+  rows.push_back({.name = "cancelled_during",
+                  .by = by,
+                  .summaries = {hangs()},
+                  .cancel = row::stop::running,
+                  .answer = "Cancelled",
+                  .events = "start compacting ended:cancelled cancelled:user",
+                  .journal = failed_journal,
+                  .summary_calls = 1,
+                  .steering = handed_back,
+                  .follow_up = handed_back});
+  rows.push_back({.name = "persistence_error",
+                  .by = by,
+                  .summaries = {summary()},
+                  .boundary = commit::fails,
+                  .answer = "persistence_failed",
                   .events = "start compacting ended:persistence_failed failed:persistence_failed",
-                  .journal = failed_journal, .summary_calls = 1, .steering = handed_back,
+                  .journal = failed_journal,
+                  .summary_calls = 1,
+                  .steering = handed_back,
                   .follow_up = handed_back});
   rows.push_back(
-      {.name = "conflict", .by = by, .summaries = {summary()}, .boundary = commit::conflicts_once,
+      {.name = "conflict",
+       .by = by,
+       .summaries = {summary()},
+       .boundary = commit::conflicts_once,
        .answer = "persistence_conflict",
        .events = "start compacting ended:persistence_conflict failed:persistence_conflict",
-       .journal = "start accepted accepted usage end", .summary_calls = 1, .steering = handed_back,
+       .journal = "start accepted accepted usage end",
+       .summary_calls = 1,
+       .steering = handed_back,
        .follow_up = handed_back});
-  rows.push_back({.name = "too_large", .by = by, .before = history::oversized,
-                  .inputs = queue::with_the_command, .answer = "compact_input_too_large",
+  rows.push_back({.name = "too_large",
+                  .by = by,
+                  .before = history::oversized,
+                  .inputs = queue::with_the_command,
+                  .answer = "compact_input_too_large",
                   .events = "start compacting ended:compact_input_too_large "
                             "failed:compact_input_too_large",
-                  .journal = failed_journal, .steering = handed_back, .follow_up = handed_back});
-  rows.push_back({.name = "nothing_to_compact", .by = by, .before = history::tiny,
-                  .inputs = queue::with_the_command, .answer = "NothingToCompact", .events = "",
-                  .journal = "", .steering = "TurnNotActive", .follow_up = "TurnNotActive"});
-  rows.push_back({.name = "no_gain", .by = by, .before = history::no_gain,
-                  .summaries = {as_long_as_the_corpus()}, .answer = "no_gain",
+                  .journal = failed_journal,
+                  .steering = handed_back,
+                  .follow_up = handed_back});
+  rows.push_back({.name = "nothing_to_compact",
+                  .by = by,
+                  .before = history::tiny,
+                  .inputs = queue::with_the_command,
+                  .answer = "NothingToCompact",
+                  .events = "",
+                  .journal = "",
+                  .steering = "TurnNotActive",
+                  .follow_up = "TurnNotActive"});
+  rows.push_back({.name = "no_gain",
+                  .by = by,
+                  .before = history::no_gain,
+                  .summaries = {as_long_as_the_corpus()},
+                  .answer = "no_gain",
                   .events = "start compacting ended:no_gain failed:no_gain",
-                  .journal = "start accepted accepted usage end", .summary_calls = 1,
-                  .steering = handed_back, .follow_up = handed_back});
+                  .journal = "start accepted accepted usage end",
+                  .summary_calls = 1,
+                  .steering = handed_back,
+                  .follow_up = handed_back});
   return rows;
 }
 
@@ -410,96 +489,184 @@ std::vector<row> automatic_rows() {
   const auto by = entrance::automatic;
   const auto well = "start built compacting compacted ended:committed input built assistant "
                     "input built assistant completed";
-  const auto by_code = "start built compacting compacted_by_code ended:committed input built assistant "
-                       "input built assistant completed";
-  const auto journal
-      = "start user accepted accepted boundary delivered assistant delivered assistant end";
+  const auto by_code =
+      "start built compacting compacted_by_code ended:committed input built assistant "
+      "input built assistant completed";
+  const auto journal =
+      "start user accepted accepted boundary delivered assistant delivered assistant end";
   const auto failed_journal = "start user accepted accepted end";
   std::vector<row> rows;
-  rows.push_back({.name = "success", .by = by, .summaries = {summary()}, .answer = "completed",
-                  .events = well, .journal = journal, .conversation_calls = 2, .summary_calls = 1,
-                  .boundaries = 1, .steering = delivered, .follow_up = delivered});
-  rows.push_back({.name = "empty", .by = by, .summaries = {says("").after(50)},
-                  .answer = "completed", .events = by_code, .journal = journal,
-                  .conversation_calls = 2, .summary_calls = 1, .boundaries = 1,
-                  .steering = delivered, .follow_up = delivered});
-  rows.push_back({.name = "truncated", .by = by,
-                  .summaries = {summary().finished(finish_reason::length)}, .answer = "completed",
-                  .events = by_code, .journal = journal, .conversation_calls = 2,
-                  .summary_calls = 1, .boundaries = 1, .steering = delivered,
+  rows.push_back({.name = "success",
+                  .by = by,
+                  .summaries = {summary()},
+                  .answer = "completed",
+                  .events = well,
+                  .journal = journal,
+                  .conversation_calls = 2,
+                  .summary_calls = 1,
+                  .boundaries = 1,
+                  .steering = delivered,
                   .follow_up = delivered});
-  rows.push_back({.name = "provider_error", .by = by, .summaries = {broken_server()},
-                  .answer = "completed", .events = by_code, .journal = journal,
-                  .conversation_calls = 2, .summary_calls = 4, .boundaries = 1,
-                  .steering = delivered, .follow_up = delivered});
-  rows.push_back({.name = "provider_timeout", .by = by, .summaries = {hangs()},
-                  .answer = "completed", .events = by_code, .journal = journal,
-                  .conversation_calls = 2, .summary_calls = 1, .boundaries = 1,
-                  .steering = delivered, .follow_up = delivered});
-  rows.push_back({.name = "cancelled_before", .by = by, .cancel = row::stop::waiting,
+  rows.push_back({.name = "empty",
+                  .by = by,
+                  .summaries = {says("").after(50)},
+                  .answer = "completed",
+                  .events = by_code,
+                  .journal = journal,
+                  .conversation_calls = 2,
+                  .summary_calls = 1,
+                  .boundaries = 1,
+                  .steering = delivered,
+                  .follow_up = delivered});
+  rows.push_back({.name = "truncated",
+                  .by = by,
+                  .summaries = {summary().finished(finish_reason::length)},
+                  .answer = "completed",
+                  .events = by_code,
+                  .journal = journal,
+                  .conversation_calls = 2,
+                  .summary_calls = 1,
+                  .boundaries = 1,
+                  .steering = delivered,
+                  .follow_up = delivered});
+  rows.push_back({.name = "provider_error",
+                  .by = by,
+                  .summaries = {broken_server()},
+                  .answer = "completed",
+                  .events = by_code,
+                  .journal = journal,
+                  .conversation_calls = 2,
+                  .summary_calls = 4,
+                  .boundaries = 1,
+                  .steering = delivered,
+                  .follow_up = delivered});
+  rows.push_back({.name = "provider_timeout",
+                  .by = by,
+                  .summaries = {hangs()},
+                  .answer = "completed",
+                  .events = by_code,
+                  .journal = journal,
+                  .conversation_calls = 2,
+                  .summary_calls = 1,
+                  .boundaries = 1,
+                  .steering = delivered,
+                  .follow_up = delivered});
+  rows.push_back({.name = "cancelled_before",
+                  .by = by,
+                  .cancel = row::stop::waiting,
                   .answer = "cancelled",
                   .events = "start built compacting ended:cancelled cancelled:user",
-                  .journal = failed_journal, .steering = handed_back, .follow_up = handed_back});
-  rows.push_back({.name = "cancelled_during", .by = by, .summaries = {hangs()},
-                  .cancel = row::stop::running, .answer = "cancelled",
-                  .events = "start built compacting ended:cancelled cancelled:user",
-                  .journal = failed_journal, .summary_calls = 1, .steering = handed_back,
+                  .journal = failed_journal,
+                  .steering = handed_back,
                   .follow_up = handed_back});
-  rows.push_back({.name = "persistence_error", .by = by, .summaries = {summary()},
-                  .boundary = commit::fails, .answer = "failed",
-                  .events = "start built compacting ended:persistence_failed failed:persistence_failed",
-                  .journal = failed_journal, .summary_calls = 1, .steering = handed_back,
+  rows.push_back({.name = "cancelled_during",
+                  .by = by,
+                  .summaries = {hangs()},
+                  .cancel = row::stop::running,
+                  .answer = "cancelled",
+                  .events = "start built compacting ended:cancelled cancelled:user",
+                  .journal = failed_journal,
+                  .summary_calls = 1,
+                  .steering = handed_back,
                   .follow_up = handed_back});
   rows.push_back(
-      {.name = "conflict_once", .by = by, .summaries = {summary()},
-       .boundary = commit::conflicts_once, .answer = "completed",
+      {.name = "persistence_error",
+       .by = by,
+       .summaries = {summary()},
+       .boundary = commit::fails,
+       .answer = "failed",
+       .events = "start built compacting ended:persistence_failed failed:persistence_failed",
+       .journal = failed_journal,
+       .summary_calls = 1,
+       .steering = handed_back,
+       .follow_up = handed_back});
+  rows.push_back(
+      {.name = "conflict_once",
+       .by = by,
+       .summaries = {summary()},
+       .boundary = commit::conflicts_once,
+       .answer = "completed",
        .events = "start built compacting ended:persistence_conflict built compacting compacted "
                  "ended:committed input built assistant input built assistant completed",
        .journal = "start user accepted accepted usage boundary delivered assistant delivered "
                   "assistant end",
-       .conversation_calls = 2, .summary_calls = 2, .boundaries = 1, .steering = delivered,
+       .conversation_calls = 2,
+       .summary_calls = 2,
+       .boundaries = 1,
+       .steering = delivered,
        .follow_up = delivered});
-  rows.push_back(
-      {.name = "conflict_twice", .by = by, .summaries = {summary()},
-       .boundary = commit::conflicts_twice, .answer = "failed",
-       .events = "start built compacting ended:persistence_conflict built compacting "
-                 "ended:persistence_conflict failed:persistence_conflict",
-       .journal = "start user accepted accepted usage usage end", .summary_calls = 2,
-       .steering = handed_back, .follow_up = handed_back});
-  rows.push_back({.name = "too_large", .by = by, .before = history::oversized,
-                  .inputs = queue::with_the_command, .answer = "failed",
+  rows.push_back({.name = "conflict_twice",
+                  .by = by,
+                  .summaries = {summary()},
+                  .boundary = commit::conflicts_twice,
+                  .answer = "failed",
+                  .events = "start built compacting ended:persistence_conflict built compacting "
+                            "ended:persistence_conflict failed:persistence_conflict",
+                  .journal = "start user accepted accepted usage usage end",
+                  .summary_calls = 2,
+                  .steering = handed_back,
+                  .follow_up = handed_back});
+  rows.push_back({.name = "too_large",
+                  .by = by,
+                  .before = history::oversized,
+                  .inputs = queue::with_the_command,
+                  .answer = "failed",
                   .events = "start input built compacting ended:compact_input_too_large "
                             "failed:compact_input_too_large",
                   .journal = "start user accepted accepted delivered end",
-                  .steering = delivered, .follow_up = handed_back});
+                  .steering = delivered,
+                  .follow_up = handed_back});
   rows.push_back(
-      {.name = "nothing_to_compact_under_the_hard_limit", .by = by, .before = history::tiny,
-       .inputs = queue::nothing, .tool_result_tokens = 9'800, .answer = "completed",
-       .events = "start built assistant requested runs result built compacting ended:nothing_to_compact "
-                 "built assistant completed",
-       .journal = "start user assistant requested result assistant end", .conversation_calls = 2});
+      {.name = "nothing_to_compact_under_the_hard_limit",
+       .by = by,
+       .before = history::tiny,
+       .inputs = queue::nothing,
+       .tool_result_tokens = 9'800,
+       .answer = "completed",
+       .events =
+           "start built assistant requested runs result built compacting ended:nothing_to_compact "
+           "built assistant completed",
+       .journal = "start user assistant requested result assistant end",
+       .conversation_calls = 2});
   rows.push_back(
-      {.name = "nothing_to_compact_over_the_hard_limit", .by = by, .before = history::tiny,
-       .inputs = queue::nothing, .tool_result_tokens = 12'000, .answer = "completed",
-       .events = "start built assistant requested runs result built compacting rescued ended:committed "
-                 "built assistant completed",
+      {.name = "nothing_to_compact_over_the_hard_limit",
+       .by = by,
+       .before = history::tiny,
+       .inputs = queue::nothing,
+       .tool_result_tokens = 12'000,
+       .answer = "completed",
+       .events =
+           "start built assistant requested runs result built compacting rescued ended:committed "
+           "built assistant completed",
        .journal = "start user assistant requested result boundary assistant end",
-       .conversation_calls = 2, .boundaries = 1});
+       .conversation_calls = 2,
+       .boundaries = 1});
   rows.push_back(
-      {.name = "nothing_to_compact_and_nothing_to_shorten", .by = by, .before = history::tiny,
-       .inputs = queue::nothing, .arguments_tokens = 2'000, .system_prompt_tokens = 9'400,
+      {.name = "nothing_to_compact_and_nothing_to_shorten",
+       .by = by,
+       .before = history::tiny,
+       .inputs = queue::nothing,
+       .arguments_tokens = 2'000,
+       .system_prompt_tokens = 9'400,
        .answer = "failed",
-       .events = "start built assistant requested runs result built compacting ended:nothing_to_compact "
-                 "failed:context_budget_exceeded",
-       .journal = "start user assistant requested result end", .conversation_calls = 1});
+       .events =
+           "start built assistant requested runs result built compacting ended:nothing_to_compact "
+           "failed:context_budget_exceeded",
+       .journal = "start user assistant requested result end",
+       .conversation_calls = 1});
   rows.push_back(
-      {.name = "no_gain", .by = by, .before = history::no_gain,
-       .summaries = {as_long_as_the_corpus()}, .inputs = queue::nothing,
-       .tool_result_tokens = 8'900, .answer = "completed",
+      {.name = "no_gain",
+       .by = by,
+       .before = history::no_gain,
+       .summaries = {as_long_as_the_corpus()},
+       .inputs = queue::nothing,
+       .tool_result_tokens = 8'900,
+       .answer = "completed",
        .events = "start built assistant requested runs result built compacting ended:no_gain built "
                  "assistant completed",
        .journal = "start user assistant requested result usage assistant end",
-       .conversation_calls = 2, .summary_calls = 1});
+       .conversation_calls = 2,
+       .summary_calls = 1});
   return rows;
 }
 
@@ -509,92 +676,175 @@ std::vector<row> on_error_rows() {
                     "input built assistant input built assistant completed";
   const auto by_code = "start built compacting compacted_by_code ended:committed retry built "
                        "assistant input built assistant input built assistant completed";
-  const auto journal = "start user attempt accepted accepted boundary assistant delivered assistant "
-                       "delivered assistant end";
+  const auto journal =
+      "start user attempt accepted accepted boundary assistant delivered assistant "
+      "delivered assistant end";
   const auto failed_journal = "start user attempt accepted accepted end";
   std::vector<row> rows;
-  rows.push_back({.name = "success", .by = by, .summaries = {summary()}, .answer = "completed",
-                  .events = well, .journal = journal, .conversation_calls = 4, .summary_calls = 1,
-                  .boundaries = 1, .steering = delivered, .follow_up = delivered});
-  rows.push_back({.name = "empty", .by = by, .summaries = {says("").after(50)},
-                  .answer = "completed", .events = by_code, .journal = journal,
-                  .conversation_calls = 4, .summary_calls = 1, .boundaries = 1,
-                  .steering = delivered, .follow_up = delivered});
-  rows.push_back({.name = "truncated", .by = by,
-                  .summaries = {summary().finished(finish_reason::length)}, .answer = "completed",
-                  .events = by_code, .journal = journal, .conversation_calls = 4,
-                  .summary_calls = 1, .boundaries = 1, .steering = delivered,
+  rows.push_back({.name = "success",
+                  .by = by,
+                  .summaries = {summary()},
+                  .answer = "completed",
+                  .events = well,
+                  .journal = journal,
+                  .conversation_calls = 4,
+                  .summary_calls = 1,
+                  .boundaries = 1,
+                  .steering = delivered,
                   .follow_up = delivered});
-  rows.push_back({.name = "provider_error", .by = by, .summaries = {broken_server()},
-                  .answer = "completed", .events = by_code, .journal = journal,
-                  .conversation_calls = 4, .summary_calls = 4, .boundaries = 1,
-                  .steering = delivered, .follow_up = delivered});
-  rows.push_back({.name = "provider_timeout", .by = by, .summaries = {hangs()},
-                  .answer = "completed", .events = by_code, .journal = journal,
-                  .conversation_calls = 4, .summary_calls = 1, .boundaries = 1,
-                  .steering = delivered, .follow_up = delivered});
-  rows.push_back({.name = "cancelled_before", .by = by, .cancel = row::stop::waiting,
+  rows.push_back({.name = "empty",
+                  .by = by,
+                  .summaries = {says("").after(50)},
+                  .answer = "completed",
+                  .events = by_code,
+                  .journal = journal,
+                  .conversation_calls = 4,
+                  .summary_calls = 1,
+                  .boundaries = 1,
+                  .steering = delivered,
+                  .follow_up = delivered});
+  rows.push_back({.name = "truncated",
+                  .by = by,
+                  .summaries = {summary().finished(finish_reason::length)},
+                  .answer = "completed",
+                  .events = by_code,
+                  .journal = journal,
+                  .conversation_calls = 4,
+                  .summary_calls = 1,
+                  .boundaries = 1,
+                  .steering = delivered,
+                  .follow_up = delivered});
+  rows.push_back({.name = "provider_error",
+                  .by = by,
+                  .summaries = {broken_server()},
+                  .answer = "completed",
+                  .events = by_code,
+                  .journal = journal,
+                  .conversation_calls = 4,
+                  .summary_calls = 4,
+                  .boundaries = 1,
+                  .steering = delivered,
+                  .follow_up = delivered});
+  rows.push_back({.name = "provider_timeout",
+                  .by = by,
+                  .summaries = {hangs()},
+                  .answer = "completed",
+                  .events = by_code,
+                  .journal = journal,
+                  .conversation_calls = 4,
+                  .summary_calls = 1,
+                  .boundaries = 1,
+                  .steering = delivered,
+                  .follow_up = delivered});
+  rows.push_back({.name = "cancelled_before",
+                  .by = by,
+                  .cancel = row::stop::waiting,
                   .answer = "cancelled",
                   .events = "start built compacting ended:cancelled cancelled:user",
-                  .journal = failed_journal, .conversation_calls = 1, .steering = handed_back,
+                  .journal = failed_journal,
+                  .conversation_calls = 1,
+                  .steering = handed_back,
                   .follow_up = handed_back});
-  rows.push_back({.name = "cancelled_during", .by = by, .summaries = {hangs()},
-                  .cancel = row::stop::running, .answer = "cancelled",
+  rows.push_back({.name = "cancelled_during",
+                  .by = by,
+                  .summaries = {hangs()},
+                  .cancel = row::stop::running,
+                  .answer = "cancelled",
                   .events = "start built compacting ended:cancelled cancelled:user",
-                  .journal = failed_journal, .conversation_calls = 1, .summary_calls = 1,
-                  .steering = handed_back, .follow_up = handed_back});
+                  .journal = failed_journal,
+                  .conversation_calls = 1,
+                  .summary_calls = 1,
+                  .steering = handed_back,
+                  .follow_up = handed_back});
   rows.push_back(
-      {.name = "persistence_error", .by = by, .summaries = {summary()}, .boundary = commit::fails,
+      {.name = "persistence_error",
+       .by = by,
+       .summaries = {summary()},
+       .boundary = commit::fails,
        .answer = "failed",
        .events = "start built compacting ended:persistence_failed failed:persistence_failed",
-       .journal = failed_journal, .conversation_calls = 1, .summary_calls = 1,
-       .steering = handed_back, .follow_up = handed_back});
+       .journal = failed_journal,
+       .conversation_calls = 1,
+       .summary_calls = 1,
+       .steering = handed_back,
+       .follow_up = handed_back});
   rows.push_back(
-      {.name = "conflict_once", .by = by, .summaries = {summary()},
-       .boundary = commit::conflicts_once, .answer = "completed",
+      {.name = "conflict_once",
+       .by = by,
+       .summaries = {summary()},
+       .boundary = commit::conflicts_once,
+       .answer = "completed",
        .events = "start built compacting ended:persistence_conflict compacting compacted "
                  "ended:committed retry built assistant input built assistant input built "
                  "assistant completed",
        .journal = "start user attempt accepted accepted usage boundary assistant delivered "
                   "assistant delivered assistant end",
-       .conversation_calls = 4, .summary_calls = 2, .boundaries = 1, .steering = delivered,
+       .conversation_calls = 4,
+       .summary_calls = 2,
+       .boundaries = 1,
+       .steering = delivered,
        .follow_up = delivered});
-  rows.push_back(
-      {.name = "conflict_twice", .by = by, .summaries = {summary()},
-       .boundary = commit::conflicts_twice, .answer = "failed",
-       .events = "start built compacting ended:persistence_conflict compacting "
-                 "ended:persistence_conflict failed:persistence_conflict",
-       .journal = "start user attempt accepted accepted usage usage end",
-       .conversation_calls = 1, .summary_calls = 2, .steering = handed_back,
-       .follow_up = handed_back});
-  rows.push_back({.name = "too_large", .by = by, .before = history::oversized,
-                  .inputs = queue::with_the_command, .answer = "failed",
+  rows.push_back({.name = "conflict_twice",
+                  .by = by,
+                  .summaries = {summary()},
+                  .boundary = commit::conflicts_twice,
+                  .answer = "failed",
+                  .events = "start built compacting ended:persistence_conflict compacting "
+                            "ended:persistence_conflict failed:persistence_conflict",
+                  .journal = "start user attempt accepted accepted usage usage end",
+                  .conversation_calls = 1,
+                  .summary_calls = 2,
+                  .steering = handed_back,
+                  .follow_up = handed_back});
+  rows.push_back({.name = "too_large",
+                  .by = by,
+                  .before = history::oversized,
+                  .inputs = queue::with_the_command,
+                  .answer = "failed",
                   .events = "start input built compacting ended:compact_input_too_large "
                             "failed:compact_input_too_large",
                   .journal = "start user accepted accepted delivered attempt end",
-                  .conversation_calls = 1, .steering = delivered, .follow_up = handed_back});
-  rows.push_back({.name = "nothing_to_compact_and_nothing_to_rescue", .by = by,
-                  .before = history::tiny, .inputs = queue::with_the_command, .answer = "failed",
+                  .conversation_calls = 1,
+                  .steering = delivered,
+                  .follow_up = handed_back});
+  rows.push_back({.name = "nothing_to_compact_and_nothing_to_rescue",
+                  .by = by,
+                  .before = history::tiny,
+                  .inputs = queue::with_the_command,
+                  .answer = "failed",
                   .events = "start input built compacting ended:nothing_to_compact "
                             "failed:context_length_exhausted",
                   .journal = "start user accepted accepted delivered attempt attempt end",
-                  .conversation_calls = 1, .steering = delivered, .follow_up = handed_back});
+                  .conversation_calls = 1,
+                  .steering = delivered,
+                  .follow_up = handed_back});
   rows.push_back(
-      {.name = "nothing_to_compact_then_rescue", .by = by, .before = history::tiny,
-       .inputs = queue::nothing, .tool_result_tokens = 8'000, .answer = "completed",
+      {.name = "nothing_to_compact_then_rescue",
+       .by = by,
+       .before = history::tiny,
+       .inputs = queue::nothing,
+       .tool_result_tokens = 8'000,
+       .answer = "completed",
        .events = "start built assistant requested runs result built compacting "
                  "ended:nothing_to_compact retry built rescued assistant completed",
        .journal = "start user assistant requested result attempt attempt boundary assistant end",
-       .conversation_calls = 3, .boundaries = 1});
+       .conversation_calls = 3,
+       .boundaries = 1});
   rows.push_back(
-      {.name = "no_gain_then_rescue", .by = by, .before = history::no_gain,
-       .summaries = {as_long_as_the_corpus()}, .inputs = queue::nothing,
-       .tool_result_tokens = 7'000, .answer = "completed",
+      {.name = "no_gain_then_rescue",
+       .by = by,
+       .before = history::no_gain,
+       .summaries = {as_long_as_the_corpus()},
+       .inputs = queue::nothing,
+       .tool_result_tokens = 7'000,
+       .answer = "completed",
        .events = "start built assistant requested runs result built compacting ended:no_gain retry "
                  "built rescued assistant completed",
        .journal = "start user assistant requested result attempt usage attempt boundary assistant "
                   "end",
-       .conversation_calls = 3, .summary_calls = 1, .boundaries = 1});
+       .conversation_calls = 3,
+       .summary_calls = 1,
+       .boundaries = 1});
   return rows;
 }
 

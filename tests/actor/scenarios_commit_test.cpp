@@ -1,5 +1,5 @@
-// Faults around the commit of a boundary and what a crash leaves (F37 to F40), and what is read back
-// afterwards (F72).
+// Faults around the commit of a boundary and what a crash leaves (F37 to F40), and what is read
+// back afterwards (F72).
 #include <set>
 
 #include <gtest/gtest.h>
@@ -123,9 +123,8 @@ TEST_P(crash_at_each_step, F39_S24_the_old_context_or_the_new_one_never_a_mix) {
   EXPECT_GT(new_views, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(scenario, crash_at_each_step, testing::Bool(), [](const auto& p) {
-  return p.param ? "manual" : "automatic";
-});
+INSTANTIATE_TEST_SUITE_P(scenario, crash_at_each_step, testing::Bool(),
+                         [](const auto& p) { return p.param ? "manual" : "automatic"; });
 
 TEST(scenario, F40_S39_whichever_append_fails_nothing_that_was_there_is_lost) {
   for (std::int64_t which = 1; which <= 8; ++which) {

@@ -1,5 +1,5 @@
-// Faults in the cut between what is summarised and what stays word for word (F18 to F26), and in the
-// context that is built afterwards (F43, F44).
+// Faults in the cut between what is summarised and what stays word for word (F18 to F26), and in
+// the context that is built afterwards (F43, F44).
 #include <gtest/gtest.h>
 
 #include "tests/kit/journal_builder.hpp"

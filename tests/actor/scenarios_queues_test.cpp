@@ -40,8 +40,7 @@ TEST(scenario, F60_F62_S4_another_client_cancels_the_summary_and_the_session_is_
 
 enum class entrance { manual, automatic, on_error };
 
-class input_at_each_step
-    : public testing::TestWithParam<std::tuple<entrance, input_mode>> {};
+class input_at_each_step : public testing::TestWithParam<std::tuple<entrance, input_mode>> {};
 
 TEST_P(input_at_each_step, F63_S3_what_was_accepted_is_delivered_once_or_handed_back) {
   const auto [by, mode] = GetParam();
@@ -58,7 +57,8 @@ TEST_P(input_at_each_step, F63_S3_what_was_accepted_is_delivered_once_or_handed_
     else
       ann.prompt(by == entrance::automatic ? text_of_tokens(800) : "Go on.");
     const bool over = w.time().step(deliveries) < deliveries;
-    auto queued = mode == input_mode::steering ? ann.steer("One more.") : ann.follow_up("One more.");
+    auto queued =
+        mode == input_mode::steering ? ann.steer("One more.") : ann.follow_up("One more.");
     w.advance(1'000);
     ASSERT_TRUE(queued.arrived()) << "after " << deliveries;
     const auto fate = kit::fate_of(w, "s1", "One more.");
@@ -282,7 +282,8 @@ TEST(scenario, F76_S27_a_waiting_session_waits_after_a_compaction_and_a_running_
   ann.forget_events();
   auto answer = ann.prompt("Look.");
   w.run();
-  EXPECT_EQ(answer.value().outcome, entries::turn_outcome::completed); // inside a tool loop it goes on
+  EXPECT_EQ(answer.value().outcome,
+            entries::turn_outcome::completed); // inside a tool loop it goes on
   EXPECT_EQ(kit::count_of(kit::line_of(ann.events()), "turn_started"), 1);
   EXPECT_EQ(kit::count_of(kit::line_of(ann.events()), "context_compacted:llm_inline"), 1);
 }

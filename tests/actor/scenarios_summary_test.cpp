@@ -1,5 +1,5 @@
-// Faults in the making of a summary (F27 to F34): what is refused, what is retried, and what is built
-// without a model instead.
+// Faults in the making of a summary (F27 to F34): what is refused, what is retried, and what is
+// built without a model instead.
 #include <gtest/gtest.h>
 
 #include "runtime/compaction/handoff.hpp"
@@ -82,7 +82,8 @@ TEST_P(no_summary, F28_F29_F30_F31_S21_what_is_no_summary_is_never_stored_as_one
   EXPECT_LT(record.tokens_after, record.tokens_before);
   EXPECT_TRUE(w.tool().calls().empty());
   kit::fill(w, ann, 20);
-  EXPECT_EQ(kit::holding(w.model().requests().back().request.messages, "Never touch the lexer."), 1);
+  EXPECT_EQ(kit::holding(w.model().requests().back().request.messages, "Never touch the lexer."),
+            1);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,12 +1,11 @@
 // `rind chat` as a person and as a script meet it: in a pseudo-terminal and in a pipe.
-#include <gtest/gtest.h>
+#include <csignal>
 
+#include <gtest/gtest.h>
 #include <pty.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
-
-#include <csignal>
 
 #include "tests/e2e/lone_host.hpp"
 
@@ -92,9 +91,15 @@ private:
 };
 
 std::vector<json> friendly_script() {
-  return {{{"match", {{"contains", "hang"}}}, {"times", 0}, {"answer", {{"deltas", {"thinking aloud "}}, {"hang_after_chunks", 2}}}},
-          {{"match", {{"contains", "fail"}}}, {"times", 0}, {"answer", {{"status", 401}, {"body", {{"error", {{"message", "a wrong key"}}}}}}}},
-          {{"match", {{"has_tools", false}, {"contains", "andoff"}}}, {"times", 0}, {"answer", {{"text", "## Goal\nTo talk.\n"}}}}};
+  return {{{"match", {{"contains", "hang"}}},
+           {"times", 0},
+           {"answer", {{"deltas", {"thinking aloud "}}, {"hang_after_chunks", 2}}}},
+          {{"match", {{"contains", "fail"}}},
+           {"times", 0},
+           {"answer", {{"status", 401}, {"body", {{"error", {{"message", "a wrong key"}}}}}}}},
+          {{"match", {{"has_tools", false}, {"contains", "andoff"}}},
+           {"times", 0},
+           {"answer", {{"text", "## Goal\nTo talk.\n"}}}}};
 }
 
 TEST(chat, in_a_pipe_each_line_is_a_prompt_or_a_command) {
@@ -132,12 +137,16 @@ TEST(chat, in_a_pipe_it_talks_to_a_server_that_runs) {
   const lone_host world(friendly_script());
   auto host = world.serve();
   auto peer = client_of(host.socket_path(), "shared");
-  ASSERT_EQ(kit::result_of(peer->call("session/prompt", {{"input", "hello"}})).value("outcome", ""), "completed");
-  kit::program child(RIND_PROGRAM, world.options({"chat", "--socket", host.socket_path(), "--session", "shared"}));
+  ASSERT_EQ(kit::result_of(peer->call("session/prompt", {{"input", "hello"}})).value("outcome", ""),
+            "completed");
+  kit::program child(
+      RIND_PROGRAM, world.options({"chat", "--socket", host.socket_path(), "--session", "shared"}));
   child.pipes().send_line("from the chat");
   child.pipes().close_input();
-  EXPECT_EQ(peer->wait_for_event("assistant_message_completed", "shared")["event"]["content"], "You said: hello");
-  EXPECT_EQ(peer->wait_for_event("assistant_message_completed", "shared")["event"]["content"], "You said: from the chat");
+  EXPECT_EQ(peer->wait_for_event("assistant_message_completed", "shared")["event"]["content"],
+            "You said: hello");
+  EXPECT_EQ(peer->wait_for_event("assistant_message_completed", "shared")["event"]["content"],
+            "You said: from the chat");
   child.pipes().read_to_end();
   EXPECT_EQ(child.wait().exit_code, 0) << world.errors();
 }

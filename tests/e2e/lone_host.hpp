@@ -1,4 +1,5 @@
-// What the end-to-end tests start: the built program in a folder of the test's own, with nothing of whoever runs the tests.
+// What the end-to-end tests start: the built program in a folder of the test's own, with nothing of
+// whoever runs the tests.
 #pragma once
 
 #include <algorithm>
@@ -17,20 +18,24 @@ namespace rind::e2e {
 class lone_host {
 public:
   lone_host() = default;
-  explicit lone_host(const std::vector<nlohmann::json>& script) : mock_(std::in_place, RIND_PROGRAM, folder_.file(""), script) {}
+  explicit lone_host(const std::vector<nlohmann::json>& script)
+      : mock_(std::in_place, RIND_PROGRAM, folder_.file(""), script) {}
 
   std::string file(const std::string& name) const { return folder_.file(name); }
   std::string journal() const { return "sqlite:" + file("rind.db"); }
   std::string provider_url() const { return mock_->url(); }
   std::string errors() const { return kit::read_file(file("errors.txt")); }
 
-  /// Options with a clean environment; `arguments` are followed by those that name the mock provider, where there is one.
+  /// Options with a clean environment; `arguments` are followed by those that name the mock
+  /// provider, where there is one.
   kit::program_options options(std::vector<std::string> arguments, bool with_mock = true) const {
     kit::program_options o;
     if (mock_ && with_mock)
-      arguments.insert(arguments.end(), {"--base-url", mock_->url(), "--model", "mock-model", "--context-window", "32000"});
+      arguments.insert(arguments.end(), {"--base-url", mock_->url(), "--model", "mock-model",
+                                         "--context-window", "32000"});
     o.arguments = std::move(arguments);
-    for (const auto* name : {"RIND_CONFIG", "RIND_API_KEY", "OPENAI_API_KEY", "RIND_TOKEN", "RIND_BASE_URL", "RIND_MODEL"})
+    for (const auto* name : {"RIND_CONFIG", "RIND_API_KEY", "OPENAI_API_KEY", "RIND_TOKEN",
+                             "RIND_BASE_URL", "RIND_MODEL"})
       o.variables[name] = "";
     o.variables["XDG_CONFIG_HOME"] = file("config");
     o.errors_file = file("errors.txt");
@@ -38,7 +43,8 @@ public:
     return o;
   }
 
-  /// `rind serve` on the socket `s` of the folder, with the journal of the folder unless the arguments name one.
+  /// `rind serve` on the socket `s` of the folder, with the journal of the folder unless the
+  /// arguments name one.
   kit::serving_host serve(std::vector<std::string> arguments = {}, bool with_mock = true) const {
     if (std::find(arguments.begin(), arguments.end(), "--journal") == arguments.end())
       arguments.insert(arguments.end(), {"--journal", journal()});
@@ -67,7 +73,8 @@ private:
 };
 
 /// A client with a new session of its own.
-inline std::unique_ptr<kit::protocol_peer> client_of(const std::string& socket_path, const std::string& session_id) {
+inline std::unique_ptr<kit::protocol_peer> client_of(const std::string& socket_path,
+                                                     const std::string& session_id) {
   auto peer = std::make_unique<kit::protocol_peer>(socket_path);
   peer->call("initialize");
   peer->call("session/new", {{"session_id", session_id}});

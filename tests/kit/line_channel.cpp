@@ -1,18 +1,18 @@
 // poll, read, write.
 #include "tests/kit/line_channel.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <system_error>
 #include <utility>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 namespace rind::kit {
 
@@ -109,7 +109,8 @@ void line_channel::read_some() {
   partial_.append(bytes.substr(start));
 }
 
-bool line_channel::move_bytes(const std::vector<line_channel*>& channels, std::int64_t deadline_ms) {
+bool line_channel::move_bytes(const std::vector<line_channel*>& channels,
+                              std::int64_t deadline_ms) {
   std::vector<pollfd> waits;
   for (auto* c : channels) {
     waits.push_back({c->ended_ ? -1 : c->in_fd_, POLLIN, 0});

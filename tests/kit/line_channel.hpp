@@ -1,4 +1,5 @@
-// Lines over a pair of descriptors without a thread: the test decides when bytes move. Nothing is known of what the lines mean.
+// Lines over a pair of descriptors without a thread: the test decides when bytes move. Nothing is
+// known of what the lines mean.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,8 @@ public:
   /// The other side ended; lines that came before can still be taken.
   bool is_ended() const { return ended_; }
 
-  /// Moves bytes in both directions on any of the channels; waits for the first at most `deadline_ms`. False: nothing moved.
+  /// Moves bytes in both directions on any of the channels; waits for the first at most
+  /// `deadline_ms`. False: nothing moved.
   static bool move_bytes(const std::vector<line_channel*>& channels, std::int64_t deadline_ms);
 
 private:

@@ -1,15 +1,15 @@
 // fork, exec, and a pidfd to wait on.
 #include "tests/kit/program.hpp"
 
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <csignal>
-#include <system_error>
 
 namespace rind::kit {
 
@@ -41,8 +41,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 /// Between fork and exec: nothing here allocates.
-[[noreturn]] void become(const std::string& path, char* const* arguments, char* const* environment, int input, int output,
-                         int errors, const std::string& folder) {
+[[noreturn]] void become(const std::string& path, char* const* arguments, char* const* environment,
+                         int input, int output, int errors, const std::string& folder) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -64,7 +64,8 @@ program::program(const std::string& path, const program_options& options) {
     fail("pipe2");
   int errors = -1;
   if (!options.errors_file.empty() &&
-      (errors = ::open(options.errors_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
+      (errors = ::open(options.errors_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                       0600)) < 0)
     fail("open");
   auto arguments = options.arguments;
   arguments.insert(arguments.begin(), path);
@@ -75,7 +76,8 @@ program::program(const std::string& path, const program_options& options) {
   if (pid_ < 0)
     fail("fork");
   if (pid_ == 0)
-    become(path, argument_pointers.data(), environment_pointers.data(), to_child[0], from_child[1], errors, options.folder);
+    become(path, argument_pointers.data(), environment_pointers.data(), to_child[0], from_child[1],
+           errors, options.folder);
   ::close(to_child[0]);
   ::close(from_child[1]);
   if (errors >= 0)

@@ -1,8 +1,6 @@
-// Child processes of tests: the built program and what it is driven with. A child that is still there when its owner goes is
-// killed. What is said over the pipes is left to line_channel.hpp.
+// Child processes of tests: the built program and what it is driven with. A child that is still
+// there when its owner goes is killed. What is said over the pipes is left to line_channel.hpp.
 #pragma once
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <map>
@@ -10,20 +8,23 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "tests/kit/line_channel.hpp"
 
 namespace rind::kit {
 
 /// How a child ended.
 struct child_end {
-  int exit_code = -1; // where it left by itself
-  int signal = 0;     // that ended it, or 0
+  int exit_code = -1;     // where it left by itself
+  int signal = 0;         // that ended it, or 0
   bool is_in_time = true; // false: it had to be killed at the deadline
 };
 
 struct program_options {
   std::vector<std::string> arguments; // without the program
-  std::map<std::string, std::string> variables; // set over the test's own environment; an empty value removes one
+  std::map<std::string, std::string>
+      variables;           // set over the test's own environment; an empty value removes one
   std::string folder;      // working folder; empty: the test's
   std::string errors_file; // standard error is appended there; empty: the test's own
 };

@@ -15,8 +15,8 @@ json parse(const std::string& line) {
 }
 
 bool is_answer_to(const json& frame, std::int64_t request_id) {
-  return frame.is_object() && frame.value("kind", "") == "response" && frame.contains("request_id") &&
-         frame["request_id"] == request_id;
+  return frame.is_object() && frame.value("kind", "") == "response" &&
+         frame.contains("request_id") && frame["request_id"] == request_id;
 }
 
 std::int64_t now_ms() {
@@ -30,7 +30,8 @@ protocol_peer::protocol_peer(const std::string& socket_path)
     : owned_(line_channel::connect(socket_path)), channel_(owned_.get()) {}
 
 std::int64_t protocol_peer::send(const std::string& method, const json& params) {
-  const json request{{"kind", "request"}, {"request_id", ++last_id_}, {"method", method}, {"params", params}};
+  const json request{
+      {"kind", "request"}, {"request_id", ++last_id_}, {"method", method}, {"params", params}};
   channel_->send_line(request.dump());
   return last_id_;
 }
@@ -73,13 +74,15 @@ json protocol_peer::answer_to(std::int64_t request_id, std::int64_t deadline_ms)
   return nullptr;
 }
 
-json protocol_peer::wait_for_event(const std::string& type, const std::string& session_id, std::int64_t deadline_ms) {
+json protocol_peer::wait_for_event(const std::string& type, const std::string& session_id,
+                                   std::int64_t deadline_ms) {
   const auto end_ms = now_ms() + deadline_ms;
   while (now_ms() < end_ms) {
     auto frame = next_frame(end_ms - now_ms());
     if (!frame)
       return nullptr;
-    if (frame->is_object() && frame->value("kind", "") == "event" && (*frame)["event"].value("type", "") == type &&
+    if (frame->is_object() && frame->value("kind", "") == "event" &&
+        (*frame)["event"].value("type", "") == type &&
         (session_id.empty() || frame->value("session_id", "") == session_id))
       return *frame;
   }
@@ -91,7 +94,8 @@ json result_of(const json& answer) {
 }
 
 std::string error_type_of(const json& answer) {
-  return answer.is_object() && answer.contains("error") ? answer["error"].value("type", "") : std::string();
+  return answer.is_object() && answer.contains("error") ? answer["error"].value("type", "")
+                                                        : std::string();
 }
 
 } // namespace rind::kit

@@ -1,4 +1,5 @@
-// A client of the session protocol for tests: requests with ids out, frames in, on the test's own thread. It judges nothing.
+// A client of the session protocol for tests: requests with ids out, frames in, on the test's own
+// thread. It judges nothing.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +23,25 @@ public:
 
   line_channel& channel() { return *channel_; }
   /// Sends a request and returns its id.
-  std::int64_t send(const std::string& method, const nlohmann::json& params = nlohmann::json::object());
-  /// The next frame in order of arrival, kept ones first. None: the connection ended or the deadline passed. What is no JSON object
-  /// comes as a string.
+  std::int64_t send(const std::string& method,
+                    const nlohmann::json& params = nlohmann::json::object());
+  /// The next frame in order of arrival, kept ones first. None: the connection ended or the
+  /// deadline passed. What is no JSON object comes as a string.
   std::optional<nlohmann::json> next_frame(std::int64_t deadline_ms = 30'000);
   /// A frame that has arrived already.
   std::optional<nlohmann::json> take_frame();
-  /// The answer to a request; other frames that come first are kept for next_frame. Null where none came.
+  /// The answer to a request; other frames that come first are kept for next_frame. Null where none
+  /// came.
   nlohmann::json answer_to(std::int64_t request_id, std::int64_t deadline_ms = 30'000);
-  nlohmann::json call(const std::string& method, const nlohmann::json& params = nlohmann::json::object(),
+  nlohmann::json call(const std::string& method,
+                      const nlohmann::json& params = nlohmann::json::object(),
                       std::int64_t deadline_ms = 30'000) {
     return answer_to(send(method, params), deadline_ms);
   }
-  /// Skips frames up to the first event of this type (and session, where one is named); null where none came.
-  nlohmann::json wait_for_event(const std::string& type, const std::string& session_id = {}, std::int64_t deadline_ms = 30'000);
+  /// Skips frames up to the first event of this type (and session, where one is named); null where
+  /// none came.
+  nlohmann::json wait_for_event(const std::string& type, const std::string& session_id = {},
+                                std::int64_t deadline_ms = 30'000);
 
 private:
   std::unique_ptr<line_channel> owned_;

@@ -1,15 +1,16 @@
 // Start, and wait for the line that says so.
 #include "tests/kit/running_host.hpp"
 
-#include <sys/stat.h>
-
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 
+#include <sys/stat.h>
+
 namespace rind::kit {
 
-mock_host::mock_host(const std::string& program_path, const std::string& folder, const std::vector<nlohmann::json>& script,
+mock_host::mock_host(const std::string& program_path, const std::string& folder,
+                     const std::vector<nlohmann::json>& script,
                      std::vector<std::string> more_arguments) {
   std::string text;
   for (const auto& rule : script)
@@ -27,7 +28,8 @@ mock_host::mock_host(const std::string& program_path, const std::string& folder,
   url_ = *line;
 }
 
-serving_host::serving_host(const std::string& program_path, const std::string& socket_path, program_options options)
+serving_host::serving_host(const std::string& program_path, const std::string& socket_path,
+                           program_options options)
     : socket_path_(socket_path) {
   options.arguments.insert(options.arguments.begin(), {"serve", "--socket", socket_path});
   child_ = std::make_unique<program>(program_path, options);

@@ -18,12 +18,13 @@ bool ends_with(const std::string& text, const std::string& end) {
 }
 
 bool is_measured(const std::string& key) {
-  return ends_with(key, "_tokens") || ends_with(key, "_percent") || key == "tokens_before" || key == "tokens_after" ||
-         key == "auto_compact_token_limit";
+  return ends_with(key, "_tokens") || ends_with(key, "_percent") || key == "tokens_before" ||
+         key == "tokens_after" || key == "auto_compact_token_limit";
 }
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (auto at = from.empty() ? std::string::npos : text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+  for (auto at = from.empty() ? std::string::npos : text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
 }
 
@@ -35,11 +36,14 @@ bool is_delta_of(const json& frame, const std::string& type) {
 std::vector<json> joined(const std::vector<json>& frames) {
   std::vector<json> out;
   for (const auto& frame : frames) {
-    const auto type = frame.is_object() && frame.value("kind", "") == "event" ? frame["event"].value("type", "") : std::string();
+    const auto type = frame.is_object() && frame.value("kind", "") == "event"
+                          ? frame["event"].value("type", "")
+                          : std::string();
     const bool is_delta = type == "assistant_delta" || type == "reasoning_delta";
     if (is_delta && !out.empty() && out.back().is_object() && is_delta_of(out.back(), type) &&
         out.back()["turn_id"] == frame["turn_id"])
-      out.back()["event"]["text"] = out.back()["event"]["text"].get<std::string>() + frame["event"]["text"].get<std::string>();
+      out.back()["event"]["text"] = out.back()["event"]["text"].get<std::string>() +
+                                    frame["event"]["text"].get<std::string>();
     else
       out.push_back(frame);
   }
@@ -61,7 +65,8 @@ std::vector<std::string> frame_mask::apply(const std::vector<json>& frames) {
 json frame_mask::mask_value(const std::string& key, const json& value) {
   if (value.is_object()) {
     json out = json::object();
-    // Where a frame has ids of its own, the turn's and the session's are numbered before those of its events.
+    // Where a frame has ids of its own, the turn's and the session's are numbered before those of
+    // its events.
     for (const auto& [name, inner] : value.items())
       out[name] = mask_value(name, inner);
     return out;
@@ -87,7 +92,8 @@ json frame_mask::mask_value(const std::string& key, const json& value) {
 
 std::string frame_mask::mask_text(std::string text) {
   if (text.size() > whole_text_bytes_max)
-    text = text.substr(0, kept_bytes) + "<" + std::to_string(text.size() - kept_bytes) + " bytes more>";
+    text = text.substr(0, kept_bytes) + "<" + std::to_string(text.size() - kept_bytes) +
+           " bytes more>";
   static const std::regex time("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z");
   static const std::regex count("\\b[0-9]{3,}\\b");
   static const std::regex id("([a-z]+)_([0-9a-v]{20})");

@@ -1,13 +1,13 @@
 // Step by step through a transcript.
 #include "tests/protocol/transcript.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <functional>
 #include <sstream>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/kit/running_host.hpp"
 #include "tests/kit/temp_folder.hpp"
@@ -26,7 +26,8 @@ bool starts_with(const std::string& text, const std::string& start) {
 
 class player {
 public:
-  explicit player(std::vector<std::string>& problems) : problems_(problems), mask_(folder_.file(""), "") {
+  explicit player(std::vector<std::string>& problems)
+      : problems_(problems), mask_(folder_.file(""), "") {
     if (::mkfifo(folder_.file("gate").c_str(), 0600) != 0)
       problems_.push_back("no fifo");
   }
@@ -81,11 +82,14 @@ void player::step(const std::string& text) {
     return read_until([](const json&) { return false; });
   if (starts_with(rest, "response ")) {
     const auto id = json::parse(rest.substr(9));
-    return read_until([id](const json& f) { return f.value("kind", "") == "response" && f["request_id"] == id; });
+    return read_until(
+        [id](const json& f) { return f.value("kind", "") == "response" && f["request_id"] == id; });
   }
   if (starts_with(rest, "event ")) {
     const auto type = rest.substr(6);
-    return read_until([type](const json& f) { return f.value("kind", "") == "event" && f["event"]["type"] == type; });
+    return read_until([type](const json& f) {
+      return f.value("kind", "") == "event" && f["event"]["type"] == type;
+    });
   }
   problems_.push_back("unknown step: " + text);
 }
@@ -94,7 +98,8 @@ void player::start(const json& what) {
   if (what.contains("mock")) {
     mock_.reset();
     const auto rules = json::parse(filled(what["mock"].dump()));
-    mock_ = std::make_unique<kit::mock_host>(RIND_PROGRAM, folder_.file(""), rules.get<std::vector<json>>());
+    mock_ = std::make_unique<kit::mock_host>(RIND_PROGRAM, folder_.file(""),
+                                             rules.get<std::vector<json>>());
     mask_.set_url(mock_->url());
   }
   if (what.contains("settings"))
@@ -104,7 +109,8 @@ void player::start(const json& what) {
   for (auto& argument : options.arguments)
     argument = filled(argument);
   // No settings, keys or providers of whoever runs the test.
-  for (const auto* name : {"RIND_CONFIG", "RIND_API_KEY", "OPENAI_API_KEY", "RIND_TOKEN", "RIND_BASE_URL", "RIND_MODEL"})
+  for (const auto* name : {"RIND_CONFIG", "RIND_API_KEY", "OPENAI_API_KEY", "RIND_TOKEN",
+                           "RIND_BASE_URL", "RIND_MODEL"})
     options.variables[name] = "";
   options.variables["XDG_CONFIG_HOME"] = folder_.file("config");
   options.folder = folder_.file("");
@@ -119,7 +125,8 @@ void player::read_until(const std::function<bool(const json&)>& is_last) {
     const auto line = child_->pipes().next_line(step_deadline_ms);
     if (!line) {
       if (!child_->pipes().is_ended())
-        problems_.push_back("nothing came any more; standard error: " + kit::read_file(folder_.file("errors.txt")));
+        problems_.push_back("nothing came any more; standard error: " +
+                            kit::read_file(folder_.file("errors.txt")));
       break;
     }
     auto frame = json::parse(*line, nullptr, false);
@@ -128,7 +135,8 @@ void player::read_until(const std::function<bool(const json&)>& is_last) {
       continue;
     }
     if (frame.value("kind", "") == "event" && frame["sequence"] != ++sequence_)
-      problems_.push_back("sequence " + frame["sequence"].dump() + " after " + std::to_string(sequence_ - 1));
+      problems_.push_back("sequence " + frame["sequence"].dump() + " after " +
+                          std::to_string(sequence_ - 1));
     frames.push_back(std::move(frame));
     if (is_last(frames.back()))
       break;
@@ -139,7 +147,8 @@ void player::read_until(const std::function<bool(const json&)>& is_last) {
 
 std::string player::filled(std::string text) const {
   const auto put = [&text](const std::string& name, const std::string& value) {
-    for (auto at = text.find(name); at != std::string::npos; at = text.find(name, at + value.size()))
+    for (auto at = text.find(name); at != std::string::npos;
+         at = text.find(name, at + value.size()))
       text.replace(at, name.size(), value);
   };
   put("{folder}/", folder_.file(""));

@@ -1,12 +1,13 @@
-// Every transcript of tests/data/protocol/transcripts, played against the built program. WRITE_TRANSCRIPTS=1 writes what came
-// into the files instead of comparing; read the difference before you keep it.
-#include <gtest/gtest.h>
-
+// Every transcript of tests/data/protocol/transcripts, played against the built program.
+// WRITE_TRANSCRIPTS=1 writes what came into the files instead of comparing; read the difference
+// before you keep it.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <sstream>
+
+#include <gtest/gtest.h>
 
 #include "tests/kit/running_host.hpp"
 #include "tests/protocol/transcript.hpp"
@@ -14,7 +15,8 @@
 namespace rind::protocol_test {
 namespace {
 
-const std::filesystem::path folder = std::filesystem::path(RIND_TEST_DATA) / "protocol" / "transcripts";
+const std::filesystem::path folder =
+    std::filesystem::path(RIND_TEST_DATA) / "protocol" / "transcripts";
 
 std::vector<std::string> names() {
   std::vector<std::string> all;
@@ -53,7 +55,8 @@ TEST_P(transcript, is_what_the_program_answers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(of, transcript, testing::ValuesIn(names()), [](const auto& one) { return one.param; });
+INSTANTIATE_TEST_SUITE_P(of, transcript, testing::ValuesIn(names()),
+                         [](const auto& one) { return one.param; });
 
 std::string all_transcripts() {
   std::string text;
@@ -64,30 +67,54 @@ std::string all_transcripts() {
 
 TEST(transcripts, ask_every_method) {
   const auto text = all_transcripts();
-  for (const auto* method :
-       {"initialize", "shutdown", "ping", "session/new", "session/list", "session/switch", "session/subscribe", "session/unsubscribe",
-        "session/replay", "session/prompt", "session/cancel", "session/delete", "model/list", "model/set", "rind/session/steer",
-        "rind/session/follow_up", "rind/session/unsteer", "rind/session/dequeue_follow_up", "rind/session/promote_follow_up",
-        "rind/session/compact", "rind/command/execute", "rind/context/inspect", "rind/background/list", "rind/goal/get"})
+  for (const auto* method : {"initialize",
+                             "shutdown",
+                             "ping",
+                             "session/new",
+                             "session/list",
+                             "session/switch",
+                             "session/subscribe",
+                             "session/unsubscribe",
+                             "session/replay",
+                             "session/prompt",
+                             "session/cancel",
+                             "session/delete",
+                             "model/list",
+                             "model/set",
+                             "rind/session/steer",
+                             "rind/session/follow_up",
+                             "rind/session/unsteer",
+                             "rind/session/dequeue_follow_up",
+                             "rind/session/promote_follow_up",
+                             "rind/session/compact",
+                             "rind/command/execute",
+                             "rind/context/inspect",
+                             "rind/background/list",
+                             "rind/goal/get"})
     EXPECT_NE(text.find("\"method\":\"" + std::string(method) + "\""), std::string::npos) << method;
 }
 
-// SlowConsumer needs a client that does not read, Unavailable a broken journal: both stand in the end-to-end tests. Unauthorized,
-// RateLimited and NotOwner belong to listeners and nodes that a program on standard input does not have.
+// SlowConsumer needs a client that does not read, Unavailable a broken journal: both stand in the
+// end-to-end tests. Unauthorized, RateLimited and NotOwner belong to listeners and nodes that a
+// program on standard input does not have.
 TEST(transcripts, show_every_error_type) {
   const auto text = all_transcripts();
-  for (const auto* type : {"ParseError", "InvalidRequest", "MethodNotFound", "NotInitialized", "SessionNotFound", "SessionExists",
-                           "UnknownModel", "SessionBusy", "TurnActive", "TurnNotActive", "NothingToCompact", "InputQueueFull",
-                           "InputNotPending", "ServerStopping", "Cancelled", "compact_input_too_large"})
+  for (const auto* type :
+       {"ParseError", "InvalidRequest", "MethodNotFound", "NotInitialized", "SessionNotFound",
+        "SessionExists", "UnknownModel", "SessionBusy", "TurnActive", "TurnNotActive",
+        "NothingToCompact", "InputQueueFull", "InputNotPending", "ServerStopping", "Cancelled",
+        "compact_input_too_large"})
     EXPECT_NE(text.find("\"type\":\"" + std::string(type) + "\"}"), std::string::npos) << type;
 }
 
 TEST(transcripts, show_every_event_type) {
   const auto text = all_transcripts();
   for (const auto* type :
-       {"turn_started", "context_built", "assistant_delta", "reasoning_delta", "assistant_message_completed", "tool_requested",
-        "tool_call_started", "tool_result", "compaction_started", "compaction_ended", "context_compacted", "queued_input_delivered",
-        "turn_step_retry", "token_stats_updated", "turn_completed", "turn_failed", "turn_cancelled"})
+       {"turn_started", "context_built", "assistant_delta", "reasoning_delta",
+        "assistant_message_completed", "tool_requested", "tool_call_started", "tool_result",
+        "compaction_started", "compaction_ended", "context_compacted", "queued_input_delivered",
+        "turn_step_retry", "token_stats_updated", "turn_completed", "turn_failed",
+        "turn_cancelled"})
     EXPECT_NE(text.find("\"type\":\"" + std::string(type) + "\""), std::string::npos) << type;
 }
 

@@ -1,11 +1,11 @@
-// Whole lives of a node drawn from a seed: clients that prompt, queue, take back, cancel, compact and
-// change models, a journal that refuses, a model that errs, crashes and restarts. After each life the
-// promises are checked on the journal and on what reached the model.
-#include <gtest/gtest.h>
-
+// Whole lives of a node drawn from a seed: clients that prompt, queue, take back, cancel, compact
+// and change models, a journal that refuses, a model that errs, crashes and restarts. After each
+// life the promises are checked on the journal and on what reached the model.
 #include <map>
 #include <random>
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "tests/kit/journal_builder.hpp"
 #include "tests/kit/simulation/dialogue.hpp"
@@ -36,7 +36,7 @@ public:
         crash();
     }
     w_.faults().appends.clear();
-    w_.advance(900'000); // every retry and deadline is over
+    w_.advance(900'000);       // every retry and deadline is over
     for (auto* c : clients_) { // what is interrupted still is settled by the next prompt
       auto last = c->prompt("Is all well?");
       w_.advance(900'000);
@@ -120,17 +120,27 @@ private:
     switch (below(9)) {
     case 0:
     case 1:
-    case 2: c.prompt(text_of_tokens(static_cast<std::int64_t>(below(2'500)) + 1)); break;
+    case 2:
+      c.prompt(text_of_tokens(static_cast<std::int64_t>(below(2'500)) + 1));
+      break;
     case 3:
     case 4: {
       const auto text = "Input " + std::to_string(++inputs_) + ".";
       queued_.push_back({{id, text}, one_in(2) ? c.steer(text) : c.follow_up(text)});
       break;
     }
-    case 5: c.take_back(one_in(2) ? input_mode::steering : input_mode::follow_up); break;
-    case 6: one_in(2) ? (void)c.cancel() : (void)c.resume(); break;
-    case 7: c.compact(); break;
-    default: c.set_model(one_in(2) ? "model-a" : "model-big"); break;
+    case 5:
+      c.take_back(one_in(2) ? input_mode::steering : input_mode::follow_up);
+      break;
+    case 6:
+      one_in(2) ? (void)c.cancel() : (void)c.resume();
+      break;
+    case 7:
+      c.compact();
+      break;
+    default:
+      c.set_model(one_in(2) ? "model-a" : "model-big");
+      break;
     }
   }
 

@@ -1,8 +1,8 @@
 // What holds of every journal, whatever was told.
-#include <openssl/evp.h>
-
 #include <array>
 #include <cstdio>
+
+#include <openssl/evp.h>
 
 #include "tests/e2e/crash/ledger.hpp"
 
@@ -27,20 +27,22 @@ std::string sha256(const std::string& text) {
 }
 
 std::string where(const json& entry) {
-  return "entry " + entry["position"].dump() + " (" + entry["kind"].get<std::string>() + ", " + entry["turn_id"].get<std::string>() + ")";
+  return "entry " + entry["position"].dump() + " (" + entry["kind"].get<std::string>() + ", " +
+         entry["turn_id"].get<std::string>() + ")";
 }
 
 bool is_message(const json& entry) {
   return entry["body"].contains("message") && entry["body"]["message"].is_object();
 }
 
-void check_record(const json& entry, const json& record, std::int64_t end_before, const std::vector<std::string>& messages,
-                  complaints& out) {
+void check_record(const json& entry, const json& record, std::int64_t end_before,
+                  const std::vector<std::string>& messages, complaints& out) {
   const auto start = record["source"]["message_start_index"].get<std::int64_t>();
   const auto end = record["source"]["message_end_index_exclusive"].get<std::int64_t>();
   if (start != end_before || end < start || end > static_cast<std::int64_t>(messages.size()))
-    return out.push_back("S24: " + where(entry) + " covers " + std::to_string(start) + " to " + std::to_string(end) +
-                         ", the boundary before ended at " + std::to_string(end_before) + ", there are " +
+    return out.push_back("S24: " + where(entry) + " covers " + std::to_string(start) + " to " +
+                         std::to_string(end) + ", the boundary before ended at " +
+                         std::to_string(end_before) + ", there are " +
                          std::to_string(messages.size()) + " messages");
   std::string covered;
   for (auto i = start; i < end; ++i)
@@ -92,11 +94,14 @@ void check_boundaries(const std::vector<json>& entries, complaints& out) {
       continue;
     const auto& record = e["body"]["record"];
     if (record["generation"] != ++generation)
-      out.push_back("S24: " + where(e) + " is generation " + record["generation"].dump() + ", not " + std::to_string(generation));
+      out.push_back("S24: " + where(e) + " is generation " + record["generation"].dump() +
+                    ", not " + std::to_string(generation));
     const auto next = i + 1 < entries.size() ? entries[i + 1] : json();
     // A rescue stands in one append with the answer that it made possible (S31).
-    const bool is_recovery = record["strategy"] == "context_rescue" && record["phase_detail"] == "context_length_recovery";
-    if (is_recovery && (next.is_null() || next["kind"] != "assistant_message" || next["ts"] != e["ts"]))
+    const bool is_recovery = record["strategy"] == "context_rescue" &&
+                             record["phase_detail"] == "context_length_recovery";
+    if (is_recovery &&
+        (next.is_null() || next["kind"] != "assistant_message" || next["ts"] != e["ts"]))
       out.push_back("S24: " + where(e) + " stands without the answer that belongs to it");
     check_record(e, record, end_before, messages, out);
     end_before = record["source"]["message_end_index_exclusive"].get<std::int64_t>();

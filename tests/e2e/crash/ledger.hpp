@@ -1,5 +1,5 @@
-// What one client was told about one session, across every crash of the host, and what has to be true of the journal because of it.
-// It sends nothing: frames and journals in, complaints out.
+// What one client was told about one session, across every crash of the host, and what has to be
+// true of the journal because of it. It sends nothing: frames and journals in, complaints out.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace rind::e2e {
 
-/// A session as it stands: both replays, and the journal's own entries as `rind sessions export` prints them.
+/// A session as it stands: both replays, and the journal's own entries as `rind sessions export`
+/// prints them.
 struct whole_session {
   std::vector<nlohmann::json> events;
   std::vector<nlohmann::json> messages;
@@ -23,15 +24,19 @@ using complaints = std::vector<std::string>;
 
 class ledger {
 public:
-  /// A durable event, live or replayed. Repeats of what was told before are compared and counted once (S37).
+  /// A durable event, live or replayed. Repeats of what was told before are compared and counted
+  /// once (S37).
   void saw_event(const nlohmann::json& event, complaints& out);
   /// The newest durable event that was told: where to replay from after a crash.
   std::int64_t cursor() const { return told_.empty() ? 0 : told_.rbegin()->first; }
 
-  void sent_prompt(const std::string& input_id, const std::string& text) { prompts_[input_id] = {text, false, {}, {}}; }
+  void sent_prompt(const std::string& input_id, const std::string& text) {
+    prompts_[input_id] = {text, false, {}, {}};
+  }
   /// `turn_started` of a new turn came while this prompt was the one that is out.
   void prompt_started(const std::string& input_id) { prompts_[input_id].is_started = true; }
-  void prompt_answered(const std::string& input_id, const std::string& turn_id, const std::string& outcome);
+  void prompt_answered(const std::string& input_id, const std::string& turn_id,
+                       const std::string& outcome);
   void sent_input(const std::string& input_id, const std::string& mode, const std::string& text);
   void input_accepted(const std::string& input_id) { inputs_[input_id].is_accepted = true; }
   void input_taken_back(const std::string& input_id) { inputs_[input_id].is_taken_back = true; }
@@ -43,7 +48,8 @@ public:
   void check_journal(const std::vector<nlohmann::json>& entries, complaints& out) const;
   /// Both replays agree with what was told, with each other and with the replay before (S35, S36).
   void check_replay(const whole_session& now, complaints& out);
-  /// At the end, when nothing runs: nothing is pending any more, and the follower missed nothing (S3, S37).
+  /// At the end, when nothing runs: nothing is pending any more, and the follower missed nothing
+  /// (S3, S37).
   void check_end(const whole_session& now, complaints& out) const;
 
   std::size_t told_count() const { return told_.size(); }
@@ -76,7 +82,8 @@ private:
   std::vector<nlohmann::json> replay_before_;
 };
 
-/// Rules of a journal that need no client: operations do not overlap and end once, inputs have one fate, boundaries are whole.
+/// Rules of a journal that need no client: operations do not overlap and end once, inputs have one
+/// fate, boundaries are whole.
 void check_operations(const std::vector<nlohmann::json>& entries, complaints& out);
 void check_boundaries(const std::vector<nlohmann::json>& entries, complaints& out);
 

@@ -23,14 +23,16 @@ bool is_terminal(const std::string& type) {
 
 } // namespace
 
-void walker::send(const std::string& kind, const std::string& input_id, const std::string& method, json params) {
+void walker::send(const std::string& kind, const std::string& input_id, const std::string& method,
+                  json params) {
   if (is_lost_)
     return;
   params["session_id"] = session_id_;
   open_requests_[peer_->send(method, params)] = {kind, input_id};
 }
 
-// -- connecting ------------------------------------------------------------------------------------
+// -- connecting
+// ------------------------------------------------------------------------------------
 
 void walker::connect(const std::string& socket_path, complaints& out) {
   peer_ = std::make_unique<kit::protocol_peer>(socket_path);
@@ -62,8 +64,10 @@ whole_session walker::replay() {
 std::vector<json> walker::replay_pages(const std::string& mode, json* turn_state) {
   std::vector<json> items;
   for (std::int64_t after = 0;;) {
-    const auto page = kit::result_of(peer_->call(
-        "session/replay", {{"session_id", session_id_}, {"mode", mode}, {"after_cursor", after}, {"limit", replay_limit}}));
+    const auto page = kit::result_of(peer_->call("session/replay", {{"session_id", session_id_},
+                                                                    {"mode", mode},
+                                                                    {"after_cursor", after},
+                                                                    {"limit", replay_limit}}));
     if (!page.is_object())
       return items;
     for (const auto& item : page[mode])
@@ -93,7 +97,8 @@ void walker::wind_down() {
     go_on();
 }
 
-// -- what is told ----------------------------------------------------------------------------------
+// -- what is told
+// ----------------------------------------------------------------------------------
 
 void walker::take(const json& frame, complaints& out) {
   if (!frame.is_object())
@@ -103,7 +108,9 @@ void walker::take(const json& frame, complaints& out) {
       on_event(frame["event"], out);
     return;
   }
-  const auto found = frame["request_id"].is_number() ? open_requests_.find(frame["request_id"].get<std::int64_t>()) : open_requests_.end();
+  const auto found = frame["request_id"].is_number()
+                         ? open_requests_.find(frame["request_id"].get<std::int64_t>())
+                         : open_requests_.end();
   if (found == open_requests_.end())
     return; // asked while connecting
   const auto request = found->second;
@@ -167,12 +174,14 @@ void walker::on_refusal(const open_request& request, const json& error, complain
       {"take_back", {"InputNotPending"}},
       {"promote", {"InputNotPending", "InputQueueFull"}},
       {"settle", {"TurnNotActive"}},
-      {"compact", {"NothingToCompact", "TurnActive", "no_gain", "compact_input_too_large", "Cancelled"}}};
+      {"compact",
+       {"NothingToCompact", "TurnActive", "no_gain", "compact_input_too_large", "Cancelled"}}};
   if (!allowed.at(request.kind).count(error.value("type", "")))
     out.push_back(request.kind + " was refused: " + error.dump());
 }
 
-// -- what it does ----------------------------------------------------------------------------------
+// -- what it does
+// ----------------------------------------------------------------------------------
 
 void walker::go_on() {
   if (is_lost_)
@@ -182,7 +191,8 @@ void walker::go_on() {
   if (is_winding_down_)
     return;
   const int all = appetite_.talk + appetite_.tools + appetite_.overflow + appetite_.compact;
-  if (static_cast<int>(chance_() % static_cast<unsigned>(all)) < appetite_.compact && book_.told_count() > 0)
+  if (static_cast<int>(chance_() % static_cast<unsigned>(all)) < appetite_.compact &&
+      book_.told_count() > 0)
     return send("compact", {}, "rind/session/compact", {});
   send_new_prompt();
 }
@@ -243,7 +253,8 @@ void walker::meddle() {
   if (happens(15))
     send("take_back", {}, "rind/session/dequeue_follow_up", {});
   if (happens(20) && !last_follow_up_.empty())
-    send("promote", last_follow_up_, "rind/session/promote_follow_up", {{"input_id", last_follow_up_}});
+    send("promote", last_follow_up_, "rind/session/promote_follow_up",
+         {{"input_id", last_follow_up_}});
 }
 
 } // namespace rind::e2e

@@ -1,5 +1,6 @@
-// A client that talks with one session across crashes of the host: it prompts, steers, follows up, takes back, promotes and compacts
-// as chance has it, and writes down in its ledger what it was told. When the host is killed belongs to the test.
+// A client that talks with one session across crashes of the host: it prompts, steers, follows up,
+// takes back, promotes and compacts as chance has it, and writes down in its ledger what it was
+// told. When the host is killed belongs to the test.
 #pragma once
 
 #include <functional>
@@ -21,10 +22,11 @@ struct appetite {
 
 class walker {
 public:
-  walker(std::string session_id, std::uint64_t seed) : session_id_(std::move(session_id)), chance_(seed) {}
+  walker(std::string session_id, std::uint64_t seed)
+      : session_id_(std::move(session_id)), chance_(seed) {}
 
-  /// Connects, replays everything, checks it against the ledger, follows from where the last connection ended, and goes on: what was
-  /// interrupted is resumed, settled or sent again.
+  /// Connects, replays everything, checks it against the ledger, follows from where the last
+  /// connection ended, and goes on: what was interrupted is resumed, settled or sent again.
   void connect(const std::string& socket_path, complaints& out);
   /// The host is dead: what it still sent is read and told, nothing is sent any more.
   void lose_connection(complaints& out);
@@ -48,7 +50,8 @@ private:
     std::string input_id;
   };
 
-  void send(const std::string& kind, const std::string& input_id, const std::string& method, nlohmann::json params);
+  void send(const std::string& kind, const std::string& input_id, const std::string& method,
+            nlohmann::json params);
   void on_event(const nlohmann::json& event, complaints& out);
   void on_answer(const open_request& request, const nlohmann::json& frame, complaints& out);
   void on_refusal(const open_request& request, const nlohmann::json& error, complaints& out);
@@ -60,7 +63,9 @@ private:
   std::vector<nlohmann::json> replay_pages(const std::string& mode, nlohmann::json* turn_state);
 
   bool happens(int percent) { return static_cast<int>(chance_() % 100) < percent; }
-  std::string next_name(const std::string& kind) { return session_id_ + "-" + kind + std::to_string(++names_); }
+  std::string next_name(const std::string& kind) {
+    return session_id_ + "-" + kind + std::to_string(++names_);
+  }
 
   std::string session_id_;
   std::mt19937_64 chance_;

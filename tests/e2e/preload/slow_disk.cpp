@@ -1,15 +1,16 @@
-// A disk that takes its time, for tests that kill a program in the middle of a commit: preloaded into the program under test, it
-// holds back the first write to a write-ahead log after a sync, and each sync, for SLOW_DISK_US microseconds. Between a
-// commit's begin and its end there is then always a gap wide enough to be hit.
-#include <dlfcn.h>
-#include <time.h>
-#include <unistd.h>
-
+// A disk that takes its time, for tests that kill a program in the middle of a commit: preloaded
+// into the program under test, it holds back the first write to a write-ahead log after a sync, and
+// each sync, for SLOW_DISK_US microseconds. Between a commit's begin and its end there is then
+// always a gap wide enough to be hit.
 #include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include <dlfcn.h>
+#include <time.h>
+#include <unistd.h>
 
 namespace {
 
@@ -45,7 +46,8 @@ Function next(const char* name) {
 
 extern "C" ssize_t pwrite64(int fd, const void* bytes, size_t count, off64_t offset) {
   static const auto real = next<ssize_t (*)(int, const void*, size_t, off64_t)>("pwrite64");
-  if (fd >= 0 && fd < files_max && is_log(fd) && !written_since_sync[static_cast<std::size_t>(fd)].exchange(true))
+  if (fd >= 0 && fd < files_max && is_log(fd) &&
+      !written_since_sync[static_cast<std::size_t>(fd)].exchange(true))
     take_time();
   return real(fd, bytes, count, offset);
 }

@@ -20,8 +20,8 @@ scripted_client::behavior_type scripted_client::make_behavior() {
   };
 }
 
-// The test calls from outside of the actor's own execution, on the one thread that there is; between
-// two runs the unit that executed the actor last is no more.
+// The test calls from outside of the actor's own execution, on the one thread that there is;
+// between two runs the unit that executed the actor last is no more.
 template <class T, class Reply, class Handle, class Command>
 awaited<T> scripted_client::ask_of(const Handle& whom, Command command) {
   awaited<T> answer;

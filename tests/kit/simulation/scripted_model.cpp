@@ -132,7 +132,8 @@ scripted_reply scripted_model::reply_to(const sampling_request& request) {
   if (otherwise_)
     return otherwise_(request);
   ++unexpected_;
-  return refuses(provider_error_class::invalid_request, "the script has no answer for this request");
+  return refuses(provider_error_class::invalid_request,
+                 "the script has no answer for this request");
 }
 
 void scripted_model::start(sampling_request request, provider::sampling_sink sink) {

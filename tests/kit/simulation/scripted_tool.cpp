@@ -12,8 +12,7 @@ tool_script answers(std::string text) {
 }
 
 scripted_tool::scripted_tool(std::string name, timer at)
-    : definition_{std::move(name), "A tool of the script.",
-                  R"({"type":"object","properties":{}})"},
+    : definition_{std::move(name), "A tool of the script.", R"({"type":"object","properties":{}})"},
       at_(std::move(at)) {
   // nop
 }
@@ -44,9 +43,8 @@ void scripted_tool::start(const tools::invocation& call, tools::tool_sink sink) 
     return;
   if (script.delay_ms == 0)
     return end(call.invocation_id, std::move(script.outcome));
-  at_(script.delay_ms, [this, id = call.invocation_id, outcome = std::move(script.outcome)] {
-    end(id, outcome);
-  });
+  at_(script.delay_ms,
+      [this, id = call.invocation_id, outcome = std::move(script.outcome)] { end(id, outcome); });
 }
 
 void scripted_tool::end(const std::string& invocation_id, tools::outcome outcome) {

@@ -16,9 +16,9 @@ namespace rind::kit {
 struct tool_script {
   tools::outcome outcome{tool_status::completed, "done", {}};
   std::int64_t delay_ms = 0;
-  bool endless = false;       // ends only when it is cancelled
-  bool deaf = false;          // not even then
-  bool throws = false;        // out of start()
+  bool endless = false;          // ends only when it is cancelled
+  bool deaf = false;             // not even then
+  bool throws = false;           // out of start()
   std::function<void()> started; // called as the call begins
   std::vector<std::string> progress;
 };

@@ -1,5 +1,5 @@
-// Ids, chance and time of a simulated node: ids count on over restarts, chance comes from a seed, the
-// clock is the world's.
+// Ids, chance and time of a simulated node: ids count on over restarts, chance comes from a seed,
+// the clock is the world's.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
-// An actor system on one thread in virtual time: CAF's test coordinator, a clock that moves only when
-// it is told to, and timers of the script's own. Runs actors in order, or in an order drawn from a
-// seed. Knows every actor that ever ran, so that a crash can end them and a test can count them.
+// An actor system on one thread in virtual time: CAF's test coordinator, a clock that moves only
+// when it is told to, and timers of the script's own. Runs actors in order, or in an order drawn
+// from a seed. Knows every actor that ever ran, so that a crash can end them and a test can count
+// them.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,8 @@ public:
   std::size_t step(std::size_t deliveries);
   /// Runs, then lets time pass, timer by timer, running after each.
   void advance(std::int64_t ms);
-  /// Lets time pass from timer to timer until `reached`, `limit_ms` at most; answers whether it was.
+  /// Lets time pass from timer to timer until `reached`, `limit_ms` at most; answers whether it
+  /// was.
   bool advance_until(const std::function<bool()>& reached, std::int64_t limit_ms);
   /// Calls `then` once, `delay_ms` from now.
   void at(std::int64_t delay_ms, std::function<void()> then);

@@ -152,8 +152,9 @@ void world::restart() {
   if (is_up())
     crash();
   if (options_.open_store || !store_) {
-    auto opened = options_.open_store ? options_.open_store()
-                                      : std::unique_ptr<rind::journal::store>{std::make_unique<memory_store>()};
+    auto opened = options_.open_store
+                      ? options_.open_store()
+                      : std::unique_ptr<rind::journal::store>{std::make_unique<memory_store>()};
     store_ = make_faulty_store(std::move(opened), faults_);
   }
   gate_ = std::make_shared<gate>();

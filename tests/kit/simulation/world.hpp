@@ -32,8 +32,8 @@ namespace rind::kit {
 /// Window of the model "model-a" of world_settings; small, so that little text fills it.
 inline constexpr std::int64_t world_window_tokens = 12'000;
 
-/// One provider with "model-a" (the default), "model-big" (ten times the window) and "model-tiny" (a
-/// sixth of it).
+/// One provider with "model-a" (the default), "model-big" (ten times the window) and "model-tiny"
+/// (a sixth of it).
 config::settings world_settings();
 
 struct world_options {

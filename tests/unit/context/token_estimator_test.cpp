@@ -85,8 +85,8 @@ TEST(estimate, F13_tool_schemas_count) {
 }
 
 TEST(estimate, F14_an_escape_in_json_costs_about_what_it_stands_for) {
-  const std::string code =
-      repeated("\tif (open) {\n\t\tsay(\"it is open\");\n\t\tpaths.push_back(\"C:\\\\files\");\n\t}\n", 20);
+  const std::string code = repeated(
+      "\tif (open) {\n\t\tsay(\"it is open\");\n\t\tpaths.push_back(\"C:\\\\files\");\n\t}\n", 20);
   std::string escaped;
   for (const char c : code)
     escaped += c == '\n'   ? "\\n"

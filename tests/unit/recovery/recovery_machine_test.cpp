@@ -28,7 +28,8 @@ request_facts facts_of(std::int64_t estimated) {
   return f;
 }
 
-sampling_answer answer_of(std::string text, finish_reason finish, std::optional<std::int64_t> input = {},
+sampling_answer answer_of(std::string text, finish_reason finish,
+                          std::optional<std::int64_t> input = {},
                           std::optional<std::int64_t> output = {}) {
   sampling_answer a;
   a.msg = kit::make_message(message_role::assistant, std::move(text));
@@ -43,7 +44,8 @@ sampling_answer answer_of(std::string text, finish_reason finish, std::optional<
 TEST(recovery_machine, S30_every_stage_meets_every_trigger) {
   // Written out a second time: '-' is illegal, else the first letter pair of the next stage.
   const std::array<const char*, stage_count> expected{
-      "compacting - - - -", "- compacted rescuing - -", "rescuing - - - -", "- - - rescued exhausted", "rescuing - - - -", "- - - - -"};
+      "compacting - - - -",      "- compacted rescuing - -", "rescuing - - - -",
+      "- - - rescued exhausted", "rescuing - - - -",         "- - - - -"};
   for (std::size_t s = 0; s < stage_count; ++s) {
     std::string row;
     for (std::size_t t = 0; t < trigger_count; ++t) {
@@ -56,13 +58,15 @@ TEST(recovery_machine, S30_every_stage_meets_every_trigger) {
 
 TEST(recovery_machine, S30_what_the_table_forbids_is_named_and_ends_the_operation) {
   recovery_machine m;
-  for (const auto& d : {m.on_compaction(true, facts_of(1)), m.on_compaction(false, facts_of(1)), m.on_rescue(true), m.on_rescue(false)}) {
+  for (const auto& d : {m.on_compaction(true, facts_of(1)), m.on_compaction(false, facts_of(1)),
+                        m.on_rescue(true), m.on_rescue(false)}) {
     EXPECT_EQ(d.action, action::fail);
     EXPECT_EQ(d.error->code, error_code::internal_error);
     EXPECT_NE(d.error->message.find("steady"), std::string::npos);
   }
   (void)m.on_error(error_of(context_length), facts_of(50'000));
-  const auto d = m.on_error(error_of(context_length), facts_of(50'000)); // while a compaction is being made
+  const auto d =
+      m.on_error(error_of(context_length), facts_of(50'000)); // while a compaction is being made
   EXPECT_EQ(d.error->code, error_code::internal_error);
 }
 
@@ -91,11 +95,11 @@ TEST(recovery_machine, S30_compaction_then_four_rescues_then_the_numbers_tried) 
   ASSERT_EQ(d.action, action::fail);
   EXPECT_EQ(d.error->code, error_code::context_length_exhausted);
   EXPECT_EQ(d.error->details.attempts, (std::vector<refused_attempt>{{90'000, 98'976},
-                                                                    {80'000, 98'976},
-                                                                    {64'000, 64'000},
-                                                                    {51'200, 51'200},
-                                                                    {40'960, 40'960},
-                                                                    {32'768, 32'768}}));
+                                                                     {80'000, 98'976},
+                                                                     {64'000, 64'000},
+                                                                     {51'200, 51'200},
+                                                                     {40'960, 40'960},
+                                                                     {32'768, 32'768}}));
   EXPECT_NE(d.error->message.find("their words"), std::string::npos);
 }
 
@@ -179,20 +183,22 @@ TEST(recovery_machine, S30_the_tightened_limit_ends_with_the_model) {
 
 TEST(recovery_machine, S10_a_resumed_operation_stands_where_the_journal_says) {
   const std::vector<std::pair<resume_state, stage>> rows{
-      {{0, 0, 0, {}, {}, {}}, stage::steady},          {{1, 0, 900, {}, {}, {}}, stage::compacting},
-      {{1, 0, 0, {}, {}, {}}, stage::compacted},       {{1, 1, 900, 720, {}, {}}, stage::rescuing},
+      {{0, 0, 0, {}, {}, {}}, stage::steady},    {{1, 0, 900, {}, {}, {}}, stage::compacting},
+      {{1, 0, 0, {}, {}, {}}, stage::compacted}, {{1, 1, 900, 720, {}, {}}, stage::rescuing},
       {{2, 1, 0, 720, {}, {}}, stage::rescued},
   };
   for (const auto& [before, expected] : rows)
     EXPECT_EQ(recovery_machine{before}.at(), expected);
   recovery_machine last{{5, 4, 0, 720, {}, {}}};
-  EXPECT_EQ(last.on_error(error_of(context_length), facts_of(700)).error->code, error_code::context_length_exhausted);
+  EXPECT_EQ(last.on_error(error_of(context_length), facts_of(700)).error->code,
+            error_code::context_length_exhausted);
   recovery_machine lowered{{0, 0, 0, {}, {}, 4'000}};
   auto over = error_of(context_length);
   over.shrink_output_first = true;
   over.limit_tokens = 100'000;
   over.requested_tokens = 106'000;
-  EXPECT_EQ(lowered.on_error(over, facts_of(88'000)).action, action::compact); // once a sampling, over the crash too
+  EXPECT_EQ(lowered.on_error(over, facts_of(88'000)).action,
+            action::compact); // once a sampling, over the crash too
 }
 
 // -- S16 -----------------------------------------------------------------------
@@ -204,15 +210,16 @@ TEST(recovery_machine, S16_only_a_stated_window_that_is_not_above_what_was_refus
     bool output_counted;
     std::optional<std::int64_t> learned;
   };
-  for (const auto& r : std::vector<row>{{"nothing stated", {}, 60'000, false, {}},
-                                        {"stated and below", 50'000, 60'000, false, 50'000},
-                                        {"stated and equal", 60'000, 60'000, false, 60'000},
-                                        {"stated, above the provider's count", 70'000, 60'000, false, {}},
-                                        {"stated, below the estimate", 40'000, {}, false, 40'000},
-                                        {"stated, above the estimate", 55'000, {}, false, {}},
-                                        {"above the estimate, the output was counted", 55'000, {}, true, 55'000},
-                                        {"the window that was known", 100'000, 120'000, false, {}},
-                                        {"nonsense", 0, 60'000, false, {}}}) {
+  for (const auto& r :
+       std::vector<row>{{"nothing stated", {}, 60'000, false, {}},
+                        {"stated and below", 50'000, 60'000, false, 50'000},
+                        {"stated and equal", 60'000, 60'000, false, 60'000},
+                        {"stated, above the provider's count", 70'000, 60'000, false, {}},
+                        {"stated, below the estimate", 40'000, {}, false, 40'000},
+                        {"stated, above the estimate", 55'000, {}, false, {}},
+                        {"above the estimate, the output was counted", 55'000, {}, true, 55'000},
+                        {"the window that was known", 100'000, 120'000, false, {}},
+                        {"nonsense", 0, 60'000, false, {}}}) {
     auto e = error_of(context_length);
     e.limit_tokens = r.limit;
     e.requested_tokens = r.requested;
@@ -240,8 +247,11 @@ TEST(recovery_machine, S16_a_window_learned_with_a_rescue_bounds_its_limit) {
 // -- S32 -----------------------------------------------------------------------
 
 TEST(recovery_machine, S32_each_class_has_its_number_of_retries_a_sampling) {
-  const std::vector<std::pair<provider_error_class, int>> rows{{stream_interrupted, 3}, {server_error, 3}, {provider_error_class::timeout, 3},
-                                                              {rate_limit, 5},         {overloaded, 5}};
+  const std::vector<std::pair<provider_error_class, int>> rows{{stream_interrupted, 3},
+                                                               {server_error, 3},
+                                                               {provider_error_class::timeout, 3},
+                                                               {rate_limit, 5},
+                                                               {overloaded, 5}};
   for (const auto& [error_class, max] : rows) {
     recovery_machine m;
     for (int sampling = 0; sampling < 2; ++sampling) {
@@ -267,7 +277,8 @@ TEST(recovery_machine, S32_server_errors_and_timeouts_share_one_count) {
 }
 
 TEST(recovery_machine, S32_retry_after_is_honoured_up_to_a_minute) {
-  for (const auto& [after, retried] : std::vector<std::pair<double, bool>>{{0.5, true}, {60.0, true}, {60.5, false}, {3'600.0, false}}) {
+  for (const auto& [after, retried] : std::vector<std::pair<double, bool>>{
+           {0.5, true}, {60.0, true}, {60.5, false}, {3'600.0, false}}) {
     auto e = error_of(rate_limit);
     e.retry_after_s = after;
     recovery_machine m;
@@ -311,19 +322,22 @@ TEST(recovery_machine, S33_a_cut_answer_is_truncated_or_an_overflow) {
     bool lowered;
     provider_error_class expected;
   };
-  for (const auto& r : std::vector<row>{{"far from the window", 50'000, 16'000, 50'000, false, output_limit},
-                                        {"up to the window, as reported", 84'000, 15'000, 50'000, false, context_length},
-                                        {"up to the window, as estimated", {}, 15'000, 84'500, false, context_length},
-                                        {"just below", 84'000, 14'900, 84'000, false, output_limit},
-                                        {"an output limit that was lowered", 50'000, 2'000, 50'000, true, context_length}}) {
+  for (const auto& r : std::vector<row>{
+           {"far from the window", 50'000, 16'000, 50'000, false, output_limit},
+           {"up to the window, as reported", 84'000, 15'000, 50'000, false, context_length},
+           {"up to the window, as estimated", {}, 15'000, 84'500, false, context_length},
+           {"just below", 84'000, 14'900, 84'000, false, output_limit},
+           {"an output limit that was lowered", 50'000, 2'000, 50'000, true, context_length}}) {
     auto f = facts_of(r.estimated);
     f.output_limit_lowered = r.lowered;
-    const auto e = judge_answer(answer_of("half an ans", finish_reason::length, r.input, r.output), f);
+    const auto e =
+        judge_answer(answer_of("half an ans", finish_reason::length, r.input, r.output), f);
     ASSERT_TRUE(e) << r.name;
     EXPECT_EQ(e->error_class, r.expected) << r.name;
     EXPECT_EQ(e->usage.input_tokens, r.input) << r.name;
   }
-  EXPECT_EQ(failure_of(*judge_answer(answer_of("x", finish_reason::length), facts_of(100))).code, error_code::output_truncated);
+  EXPECT_EQ(failure_of(*judge_answer(answer_of("x", finish_reason::length), facts_of(100))).code,
+            error_code::output_truncated);
 }
 
 TEST(recovery_machine, S33_whole_answers_pass_and_broken_ones_do_not) {
@@ -332,17 +346,21 @@ TEST(recovery_machine, S33_whole_answers_pass_and_broken_ones_do_not) {
   auto asks = answer_of("", finish_reason::tool_calls);
   asks.msg = kit::make_message(message_role::assistant, "", {kit::make_call("a")});
   EXPECT_FALSE(judge_answer(asks, facts_of(100)));
-  EXPECT_EQ(judge_answer(answer_of("x", finish_reason::content_filter), facts_of(100))->error_class, content_filter);
-  EXPECT_EQ(judge_answer(answer_of("x", finish_reason::other), facts_of(100))->error_class, stream_interrupted);
+  EXPECT_EQ(judge_answer(answer_of("x", finish_reason::content_filter), facts_of(100))->error_class,
+            content_filter);
+  EXPECT_EQ(judge_answer(answer_of("x", finish_reason::other), facts_of(100))->error_class,
+            stream_interrupted);
   for (const char* blank : {"", "  \n"})
-    EXPECT_EQ(judge_answer(answer_of(blank, finish_reason::stop), facts_of(100))->code, "empty_response");
+    EXPECT_EQ(judge_answer(answer_of(blank, finish_reason::stop), facts_of(100))->code,
+              "empty_response");
   sampling_answer none;
   EXPECT_EQ(judge_answer(none, facts_of(100))->code, "empty_response");
 }
 
 TEST(recovery_machine, S33a_an_unrecognised_400_near_the_window_is_one_overflow_an_operation) {
   recovery_machine m;
-  EXPECT_EQ(m.on_error(error_of(unrecognised), facts_of(60'000)).action, action::fail); // not above 60 %
+  EXPECT_EQ(m.on_error(error_of(unrecognised), facts_of(60'000)).action,
+            action::fail); // not above 60 %
   EXPECT_EQ(m.on_error(error_of(unrecognised), facts_of(60'001)).action, action::compact);
   (void)m.on_compaction(true, facts_of(20'000));
   m.sampling_succeeded();
@@ -370,7 +388,8 @@ TEST(recovery_machine, S34_F59_an_answer_that_hides_an_overflow_is_one) {
   for (const auto& r :
        std::vector<row>{{"a stop reason that says so", answer_of("part", window_exceeded), 50'000},
                         {"input above the window", answer_of("fine", stop, 100'001), 90'000},
-                        {"half of the window of a prompt that filled it", answer_of("fine", stop, 50'000), 95'000},
+                        {"half of the window of a prompt that filled it",
+                         answer_of("fine", stop, 50'000), 95'000},
                         {"an empty stop near the window", answer_of("", stop, {}), 95'000}}) {
     const auto e = judge_answer(r.answer, facts_of(r.estimated));
     ASSERT_TRUE(e) << r.name;
@@ -379,19 +398,22 @@ TEST(recovery_machine, S34_F59_an_answer_that_hides_an_overflow_is_one) {
     EXPECT_EQ(m.on_error(*e, facts_of(r.estimated)).action, action::compact) << r.name;
   }
   // Output 0, much reasoning, far from the window: the output limit.
-  EXPECT_EQ(judge_answer(answer_of("", length, 11'000, 15'000), facts_of(11'000))->error_class, output_limit);
+  EXPECT_EQ(judge_answer(answer_of("", length, 11'000, 15'000), facts_of(11'000))->error_class,
+            output_limit);
   EXPECT_FALSE(judge_answer(answer_of("fine", stop, 50'000), facts_of(52'000)));
 }
 
 // -- bounds, for any order of errors ----------------------------------------------
 
-RC_GTEST_PROP(recovery_machine, S30_S32_no_order_of_errors_makes_more_attempts_than_the_numbers_allow, ()) {
+RC_GTEST_PROP(recovery_machine,
+              S30_S32_no_order_of_errors_makes_more_attempts_than_the_numbers_allow, ()) {
   recovery_machine m;
   m.begin_sampling();
   std::int64_t estimate = 90'000;
   int attempts = 1;
   for (;;) {
-    auto e = error_of(static_cast<provider_error_class>(*rc::gen::inRange<int>(0, static_cast<int>(provider_error_class_count))));
+    auto e = error_of(static_cast<provider_error_class>(
+        *rc::gen::inRange<int>(0, static_cast<int>(provider_error_class_count))));
     if (*rc::gen::inRange(0, 3) == 0)
       e.error_class = context_length;
     if (*rc::gen::inRange(0, 4) == 0) {
@@ -404,7 +426,8 @@ RC_GTEST_PROP(recovery_machine, S30_S32_no_order_of_errors_makes_more_attempts_t
       const bool helped = *rc::gen::inRange(0, 3) > 0;
       if (helped)
         estimate = estimate * 9 / 10;
-      d = d.action == action::compact ? m.on_compaction(helped, facts_of(estimate)) : m.on_rescue(helped);
+      d = d.action == action::compact ? m.on_compaction(helped, facts_of(estimate))
+                                      : m.on_rescue(helped);
     }
     if (d.action == action::fail) {
       RC_ASSERT(d.error->code != error_code::internal_error);
@@ -413,7 +436,8 @@ RC_GTEST_PROP(recovery_machine, S30_S32_no_order_of_errors_makes_more_attempts_t
     ++attempts;
   }
   // The request, its retries, one with less output, one after the compaction, four after rescues.
-  RC_ASSERT(attempts <= 1 + stream_retries_max + server_retries_max + rate_retries_max + 1 + 1 + rescues_max);
+  RC_ASSERT(attempts <=
+            1 + stream_retries_max + server_retries_max + rate_retries_max + 1 + 1 + rescues_max);
   RC_ASSERT(m.rescues() <= rescues_max);
 }
 

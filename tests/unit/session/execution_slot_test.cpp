@@ -1,10 +1,10 @@
 // Who gets the slot: every state meets every input.
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <map>
 #include <set>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "runtime/session/execution_slot.hpp"
 
@@ -16,10 +16,12 @@ using enum slot_action;
 using cell = std::pair<slot_state, slot_action>;
 
 constexpr slot_state states[]{idle, opening, running, closing, interrupted, settling};
-constexpr slot_input inputs[]{slot_input::prompt,       slot_input::resume, slot_input::compact, slot_input::model_set,
-                              slot_input::cancel,       slot_input::queue_input, slot_input::opened, slot_input::open_refused,
-                              slot_input::close,        slot_input::closed, slot_input::close_refused, slot_input::settled,
-                              slot_input::settle_refused};
+constexpr slot_input inputs[]{
+    slot_input::prompt,        slot_input::resume,        slot_input::compact,
+    slot_input::model_set,     slot_input::cancel,        slot_input::queue_input,
+    slot_input::opened,        slot_input::open_refused,  slot_input::close,
+    slot_input::closed,        slot_input::close_refused, slot_input::settled,
+    slot_input::settle_refused};
 static_assert(std::size(states) == slot_state_count && std::size(inputs) == slot_input_count);
 
 execution_slot slot_in(slot_state s) {
@@ -94,18 +96,23 @@ TEST(execution_slot, S1_S2_S10_every_state_meets_every_input) {
       ASSERT_EQ(slot.at(), s);
       const auto expected = legal.find({s, i});
       const auto action = slot.on(i);
-      const auto where = std::to_string(static_cast<int>(s)) + " meets " + std::to_string(static_cast<int>(i));
+      const auto where =
+          std::to_string(static_cast<int>(s)) + " meets " + std::to_string(static_cast<int>(i));
       EXPECT_EQ(action, expected == legal.end() ? illegal : expected->second.second) << where;
-      EXPECT_EQ(slot.at(), expected == legal.end() ? s : expected->second.first) << where; // an illegal pair moves nothing
+      EXPECT_EQ(slot.at(), expected == legal.end() ? s : expected->second.first)
+          << where; // an illegal pair moves nothing
     }
   }
 }
 
-// The commands of clients are never illegal, and what an action asks the session to do has an answer that is legal in the next state.
+// The commands of clients are never illegal, and what an action asks the session to do has an
+// answer that is legal in the next state.
 TEST(execution_slot, S1_no_command_is_illegal_and_no_step_is_without_its_answer) {
   const std::map<slot_action, std::set<slot_input>> answers{
-      {start, {slot_input::opened, slot_input::open_refused}}, {resume, {slot_input::opened, slot_input::open_refused}},
-      {settle, {slot_input::settled, slot_input::settle_refused}}, {run, {slot_input::close}},
+      {start, {slot_input::opened, slot_input::open_refused}},
+      {resume, {slot_input::opened, slot_input::open_refused}},
+      {settle, {slot_input::settled, slot_input::settle_refused}},
+      {run, {slot_input::close}},
       {write_end, {slot_input::closed, slot_input::close_refused}}};
   for (const auto s : states) {
     for (const auto i : inputs) {
@@ -115,14 +122,17 @@ TEST(execution_slot, S1_no_command_is_illegal_and_no_step_is_without_its_answer)
       }
       if (const auto a = answers.find(t.action); a != answers.end()) {
         for (const auto answer : a->second) {
-          EXPECT_NE(slot_table()[static_cast<std::size_t>(t.next)][static_cast<std::size_t>(answer)].action, illegal);
+          EXPECT_NE(slot_table()[static_cast<std::size_t>(t.next)][static_cast<std::size_t>(answer)]
+                        .action,
+                    illegal);
         }
       }
     }
   }
 }
 
-// S1: from any order of inputs, a second operation starts only after the first was closed, refused or left interrupted.
+// S1: from any order of inputs, a second operation starts only after the first was closed, refused
+// or left interrupted.
 TEST(execution_slot, S1_never_two_operations) {
   struct step {
     execution_slot slot;
@@ -134,13 +144,18 @@ TEST(execution_slot, S1_never_two_operations) {
     for (const auto i : inputs) {
       auto next = at;
       switch (next.slot.on(i)) {
-        case start:
-        case resume:
-        case settle: EXPECT_EQ(next.open++, 0); break;
-        case give_up_start:
-        case finish:
-        case leave_interrupted: EXPECT_EQ(next.open--, 1); break;
-        default: break;
+      case start:
+      case resume:
+      case settle:
+        EXPECT_EQ(next.open++, 0);
+        break;
+      case give_up_start:
+      case finish:
+      case leave_interrupted:
+        EXPECT_EQ(next.open--, 1);
+        break;
+      default:
+        break;
       }
       if (next.slot.at() != at.slot.at())
         explore(next, depth - 1);

@@ -1,8 +1,8 @@
 // The two queues of a running operation, against a plain model of S3.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include <algorithm>
 
 #include "runtime/session/input_queues.hpp"
 
@@ -31,7 +31,8 @@ std::string order(input_queues q) {
 }
 
 TEST(input_queues, S3_four_inputs_a_queue) {
-  auto q = filled({{"1", steering, "a"}, {"2", steering, "a"}, {"3", steering, "a"}, {"4", steering, "a"}});
+  auto q = filled(
+      {{"1", steering, "a"}, {"2", steering, "a"}, {"3", steering, "a"}, {"4", steering, "a"}});
   const auto fifth = q.begin_accept({"5", steering, "a"});
   ASSERT_FALSE(fifth);
   EXPECT_EQ(fifth.error().code, error_code::input_queue_full);
@@ -70,7 +71,10 @@ TEST(input_queues, S3_what_is_not_journaled_yet_is_not_delivered_nor_taken_back)
 }
 
 TEST(input_queues, S3_oldest_first_and_steering_before_follow_up) {
-  const auto q = filled({{"f1", follow_up, "a"}, {"s1", steering, "a"}, {"f2", follow_up, "a"}, {"s2", steering, "a"}});
+  const auto q = filled({{"f1", follow_up, "a"},
+                         {"s1", steering, "a"},
+                         {"f2", follow_up, "a"},
+                         {"s2", steering, "a"}});
   EXPECT_EQ(order(q), "s1 s2 f1 f2 ");
   auto only = q;
   only.clear();
@@ -80,10 +84,14 @@ TEST(input_queues, S3_oldest_first_and_steering_before_follow_up) {
 }
 
 TEST(input_queues, S3_taking_back_returns_the_newest_or_the_one_with_the_id) {
-  auto q = filled({{"s1", steering, "a"}, {"s2", steering, "b"}, {"f1", follow_up, "c"}, {"s3", steering, "d"}});
+  auto q = filled({{"s1", steering, "a"},
+                   {"s2", steering, "b"},
+                   {"f1", follow_up, "c"},
+                   {"s3", steering, "d"}});
   EXPECT_EQ(q.begin_take_back(steering, {})->input_id, "s3");
   EXPECT_EQ(q.begin_take_back(steering, "s1")->text, "a");
-  EXPECT_EQ(q.begin_take_back(steering, "s1").error().code, error_code::input_not_pending); // on its way out
+  EXPECT_EQ(q.begin_take_back(steering, "s1").error().code,
+            error_code::input_not_pending); // on its way out
   EXPECT_EQ(q.begin_take_back(steering, "f1").error().code, error_code::input_not_pending);
   EXPECT_EQ(q.begin_take_back(steering, "nothing").error().code, error_code::input_not_pending);
   q.left("s3");
@@ -106,7 +114,11 @@ TEST(input_queues, S3_a_promoted_follow_up_is_the_last_of_steering) {
 }
 
 TEST(input_queues, S3_promotions_on_their_way_count_in_steering) {
-  auto q = filled({{"s1", steering, "a"}, {"s2", steering, "a"}, {"s3", steering, "a"}, {"f1", follow_up, "a"}, {"f2", follow_up, "a"}});
+  auto q = filled({{"s1", steering, "a"},
+                   {"s2", steering, "a"},
+                   {"s3", steering, "a"},
+                   {"f1", follow_up, "a"},
+                   {"f2", follow_up, "a"}});
   EXPECT_TRUE(q.begin_promote("f1"));
   EXPECT_EQ(q.begin_promote("f2").error().code, error_code::input_queue_full);
   EXPECT_FALSE(q.begin_accept({"s4", steering, "a"}));
@@ -116,7 +128,8 @@ TEST(input_queues, S3_promotions_on_their_way_count_in_steering) {
 
 TEST(input_queues, S3_the_rest_is_handed_back_oldest_first) {
   auto q = filled({{"f1", follow_up, "x"}, {"s1", steering, "y"}});
-  EXPECT_EQ(q.rest(), (std::vector<undelivered_input>{{"f1", follow_up, "x"}, {"s1", steering, "y"}}));
+  EXPECT_EQ(q.rest(),
+            (std::vector<undelivered_input>{{"f1", follow_up, "x"}, {"s1", steering, "y"}}));
 }
 
 TEST(input_queues, S3_a_resumed_operation_keeps_its_queues) {
@@ -129,10 +142,13 @@ TEST(input_queues, S3_a_resumed_operation_keeps_its_queues) {
 /// What S3 says, without anything on its way.
 struct plain {
   std::vector<queued_input> steering_inputs, follow_ups;
-  std::vector<queued_input>& of(input_mode m) { return m == steering ? steering_inputs : follow_ups; }
+  std::vector<queued_input>& of(input_mode m) {
+    return m == steering ? steering_inputs : follow_ups;
+  }
 };
 
-// Each accepted input comes out exactly once (delivered, taken back or handed back), in the order of S3.
+// Each accepted input comes out exactly once (delivered, taken back or handed back), in the order
+// of S3.
 RC_GTEST_PROP(input_queues, S3_any_order_of_requests_is_as_the_plain_model_says, ()) {
   input_queues q{queue_limits{3, 30}};
   plain model;
@@ -143,76 +159,78 @@ RC_GTEST_PROP(input_queues, S3_any_order_of_requests_is_as_the_plain_model_says,
     auto& list = model.of(mode);
     const bool journal_takes = *rc::gen::inRange(0, 4) > 0;
     switch (*rc::gen::inRange(0, 4)) {
-      case 0: {
-        queued_input in{"i" + std::to_string(i), mode, std::string(static_cast<std::size_t>(*rc::gen::inRange(0, 16)), 'x')};
-        std::size_t characters = in.text.size();
-        for (const auto& other : list)
-          characters += other.text.size();
-        const bool room = list.size() < 3 && characters <= 30;
-        RC_ASSERT(static_cast<bool>(q.begin_accept(in)) == room);
-        if (!room)
-          break;
-        if (journal_takes) {
-          q.accepted(in.input_id);
-          accepted.push_back(in.input_id);
-          list.push_back(in);
-        } else {
-          q.accept_refused(in.input_id);
-        }
+    case 0: {
+      queued_input in{"i" + std::to_string(i), mode,
+                      std::string(static_cast<std::size_t>(*rc::gen::inRange(0, 16)), 'x')};
+      std::size_t characters = in.text.size();
+      for (const auto& other : list)
+        characters += other.text.size();
+      const bool room = list.size() < 3 && characters <= 30;
+      RC_ASSERT(static_cast<bool>(q.begin_accept(in)) == room);
+      if (!room)
         break;
+      if (journal_takes) {
+        q.accepted(in.input_id);
+        accepted.push_back(in.input_id);
+        list.push_back(in);
+      } else {
+        q.accept_refused(in.input_id);
       }
-      case 1: {
-        const bool steering_only = *rc::gen::arbitrary<bool>();
-        auto& from = !model.steering_inputs.empty() || steering_only ? model.steering_inputs : model.follow_ups;
-        const auto in = q.begin_deliver(steering_only);
-        RC_ASSERT(in.has_value() == !from.empty());
-        if (!in)
-          break;
-        RC_ASSERT(*in == from.front());
-        if (journal_takes) {
-          q.left(in->input_id);
-          out.push_back(in->input_id);
-          from.erase(from.begin());
-        } else {
-          q.leave_refused(in->input_id);
-        }
+      break;
+    }
+    case 1: {
+      const bool steering_only = *rc::gen::arbitrary<bool>();
+      auto& from = !model.steering_inputs.empty() || steering_only ? model.steering_inputs
+                                                                   : model.follow_ups;
+      const auto in = q.begin_deliver(steering_only);
+      RC_ASSERT(in.has_value() == !from.empty());
+      if (!in)
         break;
+      RC_ASSERT(*in == from.front());
+      if (journal_takes) {
+        q.left(in->input_id);
+        out.push_back(in->input_id);
+        from.erase(from.begin());
+      } else {
+        q.leave_refused(in->input_id);
       }
-      case 2: {
-        const auto in = q.begin_take_back(mode, {});
-        RC_ASSERT(static_cast<bool>(in) == !list.empty());
-        if (!in)
-          break;
-        RC_ASSERT(*in == list.back());
-        if (journal_takes) {
-          q.left(in->input_id);
-          out.push_back(in->input_id);
-          list.pop_back();
-        } else {
-          q.leave_refused(in->input_id);
-        }
+      break;
+    }
+    case 2: {
+      const auto in = q.begin_take_back(mode, {});
+      RC_ASSERT(static_cast<bool>(in) == !list.empty());
+      if (!in)
         break;
+      RC_ASSERT(*in == list.back());
+      if (journal_takes) {
+        q.left(in->input_id);
+        out.push_back(in->input_id);
+        list.pop_back();
+      } else {
+        q.leave_refused(in->input_id);
       }
-      default: {
-        if (model.follow_ups.empty())
-          break;
-        auto in = model.follow_ups.front();
-        std::size_t characters = in.text.size();
-        for (const auto& other : model.steering_inputs)
-          characters += other.text.size();
-        const bool room = model.steering_inputs.size() < 3 && characters <= 30;
-        RC_ASSERT(static_cast<bool>(q.begin_promote(in.input_id)) == room);
-        if (!room)
-          break;
-        if (journal_takes) {
-          q.promoted(in.input_id);
-          model.follow_ups.erase(model.follow_ups.begin());
-          in.mode = steering;
-          model.steering_inputs.push_back(in);
-        } else {
-          q.promote_refused(in.input_id);
-        }
+      break;
+    }
+    default: {
+      if (model.follow_ups.empty())
+        break;
+      auto in = model.follow_ups.front();
+      std::size_t characters = in.text.size();
+      for (const auto& other : model.steering_inputs)
+        characters += other.text.size();
+      const bool room = model.steering_inputs.size() < 3 && characters <= 30;
+      RC_ASSERT(static_cast<bool>(q.begin_promote(in.input_id)) == room);
+      if (!room)
+        break;
+      if (journal_takes) {
+        q.promoted(in.input_id);
+        model.follow_ups.erase(model.follow_ups.begin());
+        in.mode = steering;
+        model.steering_inputs.push_back(in);
+      } else {
+        q.promote_refused(in.input_id);
       }
+    }
     }
     RC_ASSERT(!q.unsettled());
     RC_ASSERT(q.count(steering) == static_cast<std::int64_t>(model.steering_inputs.size()));

@@ -1,5 +1,6 @@
-// An operation in a small world: a turn machine over a real projection and the real compaction pipeline, with a scripted model,
-// scripted tools and a journal in memory. What happened reads like a sequence diagram (see script_world::diagram). No actors, no clock.
+// An operation in a small world: a turn machine over a real projection and the real compaction
+// pipeline, with a scripted model, scripted tools and a journal in memory. What happened reads like
+// a sequence diagram (see script_world::diagram). No actors, no clock.
 #pragma once
 
 #include <deque>
@@ -15,7 +16,8 @@ namespace rind::turn {
 /// What a scripted model does with a request.
 using model_step = std::function<inputs::sampling_finished(const effects::sample&)>;
 
-inline model_step says(std::string text, std::optional<std::int64_t> reported_input = {}, finish_reason finish = finish_reason::stop) {
+inline model_step says(std::string text, std::optional<std::int64_t> reported_input = {},
+                       finish_reason finish = finish_reason::stop) {
   return [=](const effects::sample& request) {
     auto m = std::make_shared<message>(*kit::make_message(message_role::assistant, text));
     m->model = request.model;
@@ -27,7 +29,8 @@ inline model_step says(std::string text, std::optional<std::int64_t> reported_in
   };
 }
 
-inline model_step calls(std::vector<std::string> ids, std::optional<std::int64_t> reported_input = {}) {
+inline model_step calls(std::vector<std::string> ids,
+                        std::optional<std::int64_t> reported_input = {}) {
   return [=](const effects::sample& request) {
     auto m = std::make_shared<message>(*kit::make_message(message_role::assistant, ""));
     m->model = request.model;
@@ -70,12 +73,16 @@ public:
   context::model_limits limits;
   bool auto_compact = true;
   bool overflow_recovery = true;
-  std::deque<model_step> model;         // one a request; then `model_after`
+  std::deque<model_step> model; // one a request; then `model_after`
   model_step model_after = says("done");
   std::function<sampling_outcome()> summary;
-  std::deque<std::optional<compaction::outcome_kind>> forced; // outcome of the next compactions; empty or none: the pipeline's
-  std::function<std::string(const std::string& call_id)> tool_text = [](const std::string&) { return std::string{"result"}; };
-  std::function<void(const std::string& which)> on_effect = [](const std::string&) {}; // before it is carried out
+  std::deque<std::optional<compaction::outcome_kind>>
+      forced; // outcome of the next compactions; empty or none: the pipeline's
+  std::function<std::string(const std::string& call_id)> tool_text = [](const std::string&) {
+    return std::string{"result"};
+  };
+  std::function<void(const std::string& which)> on_effect = [](const std::string&) {
+  }; // before it is carried out
   std::int64_t samplings_max = 500;
   std::string refuse_entry; // the journal refuses the append whose diagram text contains this
 
@@ -108,9 +115,12 @@ public:
     started.operation = kind;
     add(started);
   }
-  void user(std::string text) { add(entries::user_message{kit::make_message(message_role::user, std::move(text))}); }
+  void user(std::string text) {
+    add(entries::user_message{kit::make_message(message_role::user, std::move(text))});
+  }
   void assistant(std::string text, std::vector<tool_call> asked = {}) {
-    auto m = std::make_shared<message>(*kit::make_message(message_role::assistant, std::move(text), std::move(asked)));
+    auto m = std::make_shared<message>(
+        *kit::make_message(message_role::assistant, std::move(text), std::move(asked)));
     m->model = "model-a";
     entries::assistant_message body;
     body.msg = std::move(m);
@@ -150,7 +160,8 @@ public:
   }
 
   // -- running ---------------------------------------------------------------
-  /// Runs the operation that is open in the journal, as a new runner would; `resumed` after a crash.
+  /// Runs the operation that is open in the journal, as a new runner would; `resumed` after a
+  /// crash.
   void run(bool resumed = false) {
     start(resumed);
     while (!work_.empty()) {
@@ -173,8 +184,8 @@ public:
       add(again);
       o.samplings_before = op.samplings;
       o.goes_on = true;
-      o.resumed = {op.context_errors, op.rescues,  op.refused_estimate_tokens, op.tightened_limit_tokens,
-                   op.attempts,       op.output_limit_tokens};
+      o.resumed = {op.context_errors,         op.rescues,  op.refused_estimate_tokens,
+                   op.tightened_limit_tokens, op.attempts, op.output_limit_tokens};
     }
     machine_.emplace(std::move(o));
     take(machine_->start());
@@ -200,7 +211,8 @@ public:
   }
 
   // -- what came of it ---------------------------------------------------------
-  /// The effects in order, without notes and announcements of contexts and usage, separated by " | ".
+  /// The effects in order, without notes and announcements of contexts and usage, separated by " |
+  /// ".
   std::string diagram() const {
     std::string all;
     for (const auto& line : log_)
@@ -215,7 +227,8 @@ public:
     contexts.clear();
   }
   std::int64_t count(const std::string& which) const {
-    return std::count_if(log_.begin(), log_.end(), [&](const auto& l) { return l.rfind(which, 0) == 0; });
+    return std::count_if(log_.begin(), log_.end(),
+                         [&](const auto& l) { return l.rfind(which, 0) == 0; });
   }
   const turn_machine& machine() const { return *machine_; }
   const view::projection& projection() const { return projection_; }
@@ -234,14 +247,16 @@ public:
     s.fixed_tokens = projection_.fixed_tokens();
     s.tools = projection_.tools();
     const auto& name = projection_.model();
-    s.budget = context::resolve_budget(name, limits, projection_.learned_window(name), name, limits, projection_.learned_window(name));
+    s.budget = context::resolve_budget(name, limits, projection_.learned_window(name), name, limits,
+                                       projection_.learned_window(name));
     s.anchor = projection_.anchor();
     s.fault = projection_.fault();
     if (projection_.operation())
       s.tightened_limit_tokens = projection_.operation()->tightened_limit_tokens;
     s.auto_compact = auto_compact;
     s.overflow_recovery = overflow_recovery;
-    s.corpus_messages = projection_.messages(projection_.view().corpus_start, projection_.view().message_count);
+    s.corpus_messages =
+        projection_.messages(projection_.view().corpus_start, projection_.view().message_count);
     return s;
   }
 
@@ -293,7 +308,8 @@ private:
       add(entries::input_delivered{std::move(m)});
       queues_.left(in->input_id);
       log_.push_back("deliver " + in->input_id);
-      return inputs::input_taken{in->mode == input_mode::steering ? kind::delivered : kind::follow_up_delivered};
+      return inputs::input_taken{in->mode == input_mode::steering ? kind::delivered
+                                                                  : kind::follow_up_delivered};
     });
   }
   void carry_out(effects::build_context&) {
@@ -302,10 +318,12 @@ private:
   }
   void carry_out(effects::compact& e) {
     const std::string small = e.suffix == compaction::suffix_size::small ? " small" : "";
-    const auto detail = e.detail == phase_detail::none ? std::string{} : std::string{" "} + to_string(e.detail);
+    const auto detail =
+        e.detail == phase_detail::none ? std::string{} : std::string{" "} + to_string(e.detail);
     if (!started(std::string{"compact "} + to_string(e.reason) + detail + small))
       return;
-    answer([this, e]() -> std::optional<input> { return inputs::compaction_finished{compacted(e)}; });
+    answer(
+        [this, e]() -> std::optional<input> { return inputs::compaction_finished{compacted(e)}; });
   }
   compaction::outcome compacted(const effects::compact& e) {
     using compaction::outcome_kind;
@@ -319,16 +337,20 @@ private:
     if (wanted && *wanted != outcome_kind::committed)
       return compaction::rejected(*wanted, 0);
     const auto& c = e.snapshot;
-    compaction::request r{e.reason, e.detail, e.suffix, c.focus, c.view, c.corpus_messages, c.fixed_tokens, c.budget, {}, {}};
+    compaction::request r{e.reason,          e.detail,       e.suffix, c.focus, c.view,
+                          c.corpus_messages, c.fixed_tokens, c.budget, {},      {}};
     r.active_of = [c](std::int64_t local) { return c.active(local).tokens; };
-    r.summary_active_of = [c](std::int64_t local) { return c.anchor.estimate(c.budget.summary_model, -1, local).tokens; };
+    r.summary_active_of = [c](std::int64_t local) {
+      return c.anchor.estimate(c.budget.summary_model, -1, local).tokens;
+    };
     auto planned = compaction::plan(r);
     if (auto* outcome = std::get_if<compaction::outcome>(&planned))
       return *outcome;
     if (auto* draft = std::get_if<compaction::boundary_draft>(&planned))
       return committed(draft->record);
     ++summaries;
-    auto concluded = compaction::conclude(r, std::get<compaction::summary_plan>(planned), summary());
+    auto concluded =
+        compaction::conclude(r, std::get<compaction::summary_plan>(planned), summary());
     if (auto* outcome = std::get_if<compaction::outcome>(&concluded))
       return *outcome;
     return committed(std::get<compaction::boundary_draft>(concluded).record);
@@ -346,7 +368,8 @@ private:
   static std::string text_of(const entry_body& body) {
     if (const auto* a = std::get_if<entries::attempt_started>(&body))
       return a->output_limit_tokens ? "attempt(output)"
-                                    : "attempt(" + std::to_string(a->context_errors) + "," + std::to_string(a->rescues) + ")";
+                                    : "attempt(" + std::to_string(a->context_errors) + "," +
+                                          std::to_string(a->rescues) + ")";
     if (std::holds_alternative<entries::assistant_message>(body))
       return "assistant";
     if (std::holds_alternative<entries::tool_requested>(body))
@@ -375,7 +398,9 @@ private:
   }
   void carry_out(effects::wait& e) {
     if (started("wait " + std::to_string(e.delay_ms)))
-      answer([this]() -> std::optional<input> { return stopped_ ? std::nullopt : std::optional<input>{inputs::retry_due{}}; });
+      answer([this]() -> std::optional<input> {
+        return stopped_ ? std::nullopt : std::optional<input>{inputs::retry_due{}};
+      });
   }
   void carry_out(effects::sample& e) {
     requests.push_back(e);
@@ -386,7 +411,9 @@ private:
       step = model.front();
       model.pop_front();
     }
-    answer([this, e, step]() -> std::optional<input> { return stopped_ ? std::nullopt : std::optional<input>{step(e)}; });
+    answer([this, e, step]() -> std::optional<input> {
+      return stopped_ ? std::nullopt : std::optional<input>{step(e)};
+    });
   }
   void carry_out(effects::run_tools& e) {
     if (!started("tools " + std::to_string(e.calls.size())))
@@ -418,7 +445,9 @@ private:
   }
   void carry_out(effects::close& e) {
     ends.push_back(e);
-    std::string text = "close " + std::string{e.outcome == entries::turn_outcome::cancelled ? "cancelled" : "failed"};
+    std::string text =
+        "close " +
+        std::string{e.outcome == entries::turn_outcome::cancelled ? "cancelled" : "failed"};
     if (e.error)
       text += " " + std::string{to_string(e.error->code)};
     if (!started(text))

@@ -1,4 +1,5 @@
-// The outcome table of S17 as an operation carries it out: each outcome, through each of the three entrances.
+// The outcome table of S17 as an operation carries it out: each outcome, through each of the three
+// entrances.
 #include <gtest/gtest.h>
 
 #include "tests/unit/turn/machine_kit.hpp"
@@ -11,7 +12,8 @@ using enum compaction::outcome_kind;
 
 enum class entrance { manual, automatic, context_length_error };
 
-/// A world in which the first compaction comes through the entrance; the view is under the hard limit.
+/// A world in which the first compaction comes through the entrance; the view is under the hard
+/// limit.
 script_world world_at(entrance e, bool over_hard_limit = false) {
   script_world w;
   if (over_hard_limit)
@@ -39,38 +41,56 @@ TEST(outcome_table, S17_each_outcome_does_what_its_caller_has_to) {
   };
   const std::vector<row> rows{
       {committed, entrance::manual, "compact manual | next", 0},
-      {compact_input_too_large, entrance::manual, "compact manual | close failed compact_input_too_large", 0},
+      {compact_input_too_large, entrance::manual,
+       "compact manual | close failed compact_input_too_large", 0},
       {nothing_to_compact, entrance::manual, "compact manual | close failed NothingToCompact", 0},
       {no_gain, entrance::manual, "compact manual | close failed no_gain", 0},
       {cancelled, entrance::manual, "compact manual | close cancelled", 0},
-      {persistence_conflict, entrance::manual, "compact manual | close failed persistence_conflict", 0},
+      {persistence_conflict, entrance::manual, "compact manual | close failed persistence_conflict",
+       0},
       {persistence_failed, entrance::manual, "compact manual | close failed persistence_failed", 0},
       {not_owner, entrance::manual, "compact manual | close failed NotOwner", 0},
 
-      {committed, entrance::automatic, "before_first_sampling | build | take | build | sample | record assistant | next", 1},
-      {compact_input_too_large, entrance::automatic, "before_first_sampling | close failed compact_input_too_large", 0},
-      {nothing_to_compact, entrance::automatic, "before_first_sampling | build | sample | record assistant | next", 1},
-      {no_gain, entrance::automatic, "before_first_sampling | build | sample | record assistant | next", 1},
+      {committed, entrance::automatic,
+       "before_first_sampling | build | take | build | sample | record assistant | next", 1},
+      {compact_input_too_large, entrance::automatic,
+       "before_first_sampling | close failed compact_input_too_large", 0},
+      {nothing_to_compact, entrance::automatic,
+       "before_first_sampling | build | sample | record assistant | next", 1},
+      {no_gain, entrance::automatic,
+       "before_first_sampling | build | sample | record assistant | next", 1},
       {cancelled, entrance::automatic, "before_first_sampling | close cancelled", 0},
       {persistence_conflict, entrance::automatic,
-       "before_first_sampling | build | compact auto before_first_sampling | build | take | build | sample | record assistant | next", 1},
-      {persistence_failed, entrance::automatic, "before_first_sampling | close failed persistence_failed", 0},
+       "before_first_sampling | build | compact auto before_first_sampling | build | take | build "
+       "| sample | record assistant | next",
+       1},
+      {persistence_failed, entrance::automatic,
+       "before_first_sampling | close failed persistence_failed", 0},
       {not_owner, entrance::automatic, "before_first_sampling | close failed NotOwner", 0},
 
       {committed, entrance::context_length_error,
-       "context_length_recovery | build | retry context_length | sample | record assistant | next", 2},
-      {compact_input_too_large, entrance::context_length_error, "context_length_recovery | close failed compact_input_too_large", 1},
+       "context_length_recovery | build | retry context_length | sample | record assistant | next",
+       2},
+      {compact_input_too_large, entrance::context_length_error,
+       "context_length_recovery | close failed compact_input_too_large", 1},
       {nothing_to_compact, entrance::context_length_error,
-       "context_length_recovery | record attempt(1,1) | build | retry context_length | sample | record boundary assistant | next", 2},
+       "context_length_recovery | record attempt(1,1) | build | retry context_length | sample | "
+       "record boundary assistant | next",
+       2},
       {no_gain, entrance::context_length_error,
-       "context_length_recovery | record attempt(1,1) | build | retry context_length | sample | record boundary assistant | next", 2},
+       "context_length_recovery | record attempt(1,1) | build | retry context_length | sample | "
+       "record boundary assistant | next",
+       2},
       {cancelled, entrance::context_length_error, "context_length_recovery | close cancelled", 1},
       {persistence_conflict, entrance::context_length_error,
-       "context_length_recovery | build | compact context_length_error context_length_recovery | build | retry context_length | sample | "
+       "context_length_recovery | build | compact context_length_error context_length_recovery | "
+       "build | retry context_length | sample | "
        "record assistant | next",
        2},
-      {persistence_failed, entrance::context_length_error, "context_length_recovery | close failed persistence_failed", 1},
-      {not_owner, entrance::context_length_error, "context_length_recovery | close failed NotOwner", 1},
+      {persistence_failed, entrance::context_length_error,
+       "context_length_recovery | close failed persistence_failed", 1},
+      {not_owner, entrance::context_length_error, "context_length_recovery | close failed NotOwner",
+       1},
   };
   ASSERT_EQ(rows.size(), 3 * compaction::outcome_kind_count);
   for (const auto& r : rows) {
@@ -79,8 +99,10 @@ TEST(outcome_table, S17_each_outcome_does_what_its_caller_has_to) {
     w.run();
     const auto d = w.diagram();
     const std::string expected = r.ends_with;
-    EXPECT_TRUE(d.size() >= expected.size() && d.compare(d.size() - expected.size(), expected.size(), expected) == 0)
-        << compaction::to_string(r.outcome) << ", entrance " << static_cast<int>(r.from) << ": " << d;
+    EXPECT_TRUE(d.size() >= expected.size() &&
+                d.compare(d.size() - expected.size(), expected.size(), expected) == 0)
+        << compaction::to_string(r.outcome) << ", entrance " << static_cast<int>(r.from) << ": "
+        << d;
     EXPECT_EQ(static_cast<std::int64_t>(w.requests.size()), r.requests) << d;
   }
 }
@@ -96,7 +118,8 @@ TEST(outcome_table, S17_a_second_conflict_is_the_end) {
   }
 }
 
-TEST(outcome_table, S17_above_the_hard_limit_an_automatic_compaction_that_does_not_help_fails_with_both_numbers) {
+TEST(outcome_table,
+     S17_above_the_hard_limit_an_automatic_compaction_that_does_not_help_fails_with_both_numbers) {
   for (const auto kind : {nothing_to_compact, no_gain}) {
     auto w = world_at(entrance::automatic, true);
     w.forced = {kind};
@@ -111,7 +134,8 @@ TEST(outcome_table, S17_above_the_hard_limit_an_automatic_compaction_that_does_n
   }
 }
 
-TEST(outcome_table, S18a_unread_results_above_the_hard_limit_are_shortened_in_a_boundary_of_their_own) {
+TEST(outcome_table,
+     S18a_unread_results_above_the_hard_limit_are_shortened_in_a_boundary_of_their_own) {
   script_world w;
   w.prompt();
   w.model = {calls({"a", "b"}), says("done")};
@@ -139,7 +163,9 @@ TEST(outcome_table, S18a_what_stays_above_the_hard_limit_is_not_sent) {
   EXPECT_EQ(w.ends[0].error->code, error_code::context_budget_exceeded);
 }
 
-TEST(outcome_table, S17_a_compaction_on_an_error_that_does_not_come_under_the_refused_size_goes_to_the_first_rescue) {
+TEST(
+    outcome_table,
+    S17_a_compaction_on_an_error_that_does_not_come_under_the_refused_size_goes_to_the_first_rescue) {
   script_world w(100'000);
   w.history(10, 2'000);
   w.prompt();

@@ -1,10 +1,11 @@
-// Every state meets every input, and every order of what the world can answer: the machine waits for something it asked for, or it has
-// ended. Explored in full to a depth, and at random beyond it, in an abstract world of a few views.
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
+// Every state meets every input, and every order of what the world can answer: the machine waits
+// for something it asked for, or it has ended. Explored in full to a depth, and at random beyond
+// it, in an abstract world of a few views.
 #include <random>
 #include <set>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "tests/unit/turn/machine_kit.hpp"
 
@@ -17,9 +18,11 @@ using enum state;
 
 TEST(reactions, every_state_meets_every_input) {
   // A second writing of the table: i illegal, - ignore, g go on, f fail, s stop, e end.
-  // input_taken context_ready compaction_finished recorded refused retry_due sampling_finished tool_finished cancel_requested closed
-  const std::array<const char*, state_count> expected{"gi-if---se", "ig-ii---se", "iigii---se", "ii-gf---se", "ii-iig--se",
-                                                      "ii-ii-g-se", "ii-gf---se", "ii-gf--gse", "---------e", "----------"};
+  // input_taken context_ready compaction_finished recorded refused retry_due sampling_finished
+  // tool_finished cancel_requested closed
+  const std::array<const char*, state_count> expected{
+      "gi-if---se", "ig-ii---se", "iigii---se", "ii-gf---se", "ii-iig--se",
+      "ii-ii-g-se", "ii-gf---se", "ii-gf--gse", "---------e", "----------"};
   const std::string letters = "i-gfse"; // in the order of the enum
   for (std::size_t s = 0; s < state_count; ++s) {
     std::string row;
@@ -29,7 +32,8 @@ TEST(reactions, every_state_meets_every_input) {
   }
 }
 
-// What somebody else is still doing when the operation has gone on may be late; what only this operation can ask for may not.
+// What somebody else is still doing when the operation has gone on may be late; what only this
+// operation can ask for may not.
 TEST(reactions, late_answers_are_ignored_and_answers_to_nothing_are_illegal) {
   for (std::size_t s = 0; s + 2 < state_count; ++s) { // but for closing and ended
     const auto& row = reaction_table()[s];
@@ -54,7 +58,8 @@ enum class view_size { small, over_threshold, over_hard };
 view::message_view make_view(view_size size) {
   const std::array<std::int64_t, 3> tokens{4'000, 17'000, 19'500};
   view::message_view v;
-  const auto add = [&](message_role role, std::int64_t weight, std::vector<tool_call> calls = {}, std::string call_id = {}) {
+  const auto add = [&](message_role role, std::int64_t weight, std::vector<tool_call> calls = {},
+                       std::string call_id = {}) {
     view::item i;
     i.msg = kit::make_message(role, "x", std::move(calls), std::move(call_id));
     i.start = v.message_count++;
@@ -76,7 +81,8 @@ view::message_view make_view(view_size size) {
 }
 
 std::shared_ptr<const view::message_view> view_of(view_size size, std::int64_t position) {
-  static const std::array<view::message_view, 3> views{make_view(view_size::small), make_view(view_size::over_threshold),
+  static const std::array<view::message_view, 3> views{make_view(view_size::small),
+                                                       make_view(view_size::over_threshold),
                                                        make_view(view_size::over_hard)};
   auto v = std::make_shared<view::message_view>(views[static_cast<std::size_t>(size)]);
   v->view_position = position;
@@ -85,10 +91,14 @@ std::shared_ptr<const view::message_view> view_of(view_size size, std::int64_t p
 
 /// What the machine asked for and was not answered yet.
 struct asked {
-  bool take = false, next = false, build = false, compact = false, wait = false, sample = false, close = false;
+  bool take = false, next = false, build = false, compact = false, wait = false, sample = false,
+       close = false;
   int records = 0; // results are recorded while others still run
   std::vector<std::string> calls;
-  bool any() const { return take || next || build || compact || records > 0 || wait || sample || close || !calls.empty(); }
+  bool any() const {
+    return take || next || build || compact || records > 0 || wait || sample || close ||
+           !calls.empty();
+  }
 };
 
 struct violation : std::runtime_error {
@@ -114,11 +124,15 @@ struct abstract_world {
   bool ended_by_session = false;
   std::int64_t requests_of_sampling = 0;
   int smaller_tries = 0; // since the newest message
-  std::int64_t compacted_normal = -1;          // position of the view whose normal compaction was started by itself
-  std::int64_t refused = 0;                    // smallest estimate refused for its length in this sampling
+  std::int64_t compacted_normal =
+      -1;                   // position of the view whose normal compaction was started by itself
+  std::int64_t refused = 0; // smallest estimate refused for its length in this sampling
   std::int64_t refused_output = 0;
 
-  explicit abstract_world(operation_kind kind, bool with_auto) : machine(options_of(kind)), auto_compact(with_auto) { take(machine.start()); }
+  explicit abstract_world(operation_kind kind, bool with_auto)
+      : machine(options_of(kind)), auto_compact(with_auto) {
+    take(machine.start());
+  }
   static options options_of(operation_kind kind) {
     options o;
     o.operation = kind;
@@ -143,7 +157,8 @@ struct abstract_world {
       require(closes == 0, "no effect after the close");
       std::visit([this](const auto& body) { see(body); }, e);
     }
-    require(open.any() || machine.at() == ended, "it waits for something that it asked for, or it has ended");
+    require(open.any() || machine.at() == ended,
+            "it waits for something that it asked for, or it has ended");
   }
   void starts(bool& what) {
     require(!stopped, "nothing is started after the stop");
@@ -155,7 +170,8 @@ struct abstract_world {
   void see(const effects::compact& e) {
     starts(open.compact);
     if (e.suffix == compaction::suffix_size::normal) {
-      require(e.snapshot.view->view_position != compacted_normal, "the same view is never compacted twice by itself");
+      require(e.snapshot.view->view_position != compacted_normal,
+              "the same view is never compacted twice by itself");
       compacted_normal = e.snapshot.view->view_position;
     } else {
       require(++smaller_tries == 1, "a smaller suffix is tried once");
@@ -176,8 +192,8 @@ struct abstract_world {
     starts(open.sample);
     ++requests_of_sampling;
     require(e.estimated_tokens <= 18'976, "nothing above the hard limit is sent");
-    require(refused == 0 || e.estimated_tokens < refused
-                || (e.estimated_tokens == refused && e.output_limit_tokens < refused_output),
+    require(refused == 0 || e.estimated_tokens < refused ||
+                (e.estimated_tokens == refused && e.output_limit_tokens < refused_output),
             "every retry is smaller than what was refused");
     // S32: 3 + 3 + 5; S30: one with less output, one after the compaction, four after rescues.
     require(requests_of_sampling <= 1 + 11 + 1 + 1 + 4, "the requests of a sampling are bounded");
@@ -195,7 +211,8 @@ struct abstract_world {
   }
   void see(const effects::close& e) {
     require(++closes == 1, "exactly one close");
-    require(!e.error || e.error->code != error_code::internal_error, "no answer of the world is an internal error");
+    require(!e.error || e.error->code != error_code::internal_error,
+            "no answer of the world is an internal error");
     open = {};
     open.close = true;
   }
@@ -217,15 +234,23 @@ struct abstract_world {
     if (open.take) {
       can([&] { feed(open.take, inputs::input_taken{kind::none}); });
       if (!stopped)
-        can([&] { new_message(view_size::over_threshold), feed(open.take, inputs::input_taken{kind::delivered}); });
-      may([&] { feed(open.take, inputs::refused{make_failure(error_code::persistence_failed, "x")}); });
+        can([&] {
+          new_message(view_size::over_threshold),
+              feed(open.take, inputs::input_taken{kind::delivered});
+        });
+      may([&] {
+        feed(open.take, inputs::refused{make_failure(error_code::persistence_failed, "x")});
+      });
     }
     if (open.next) {
       may([&] { ended_by_session = true, feed(open.next, inputs::input_taken{kind::ended}); });
       if (stopped)
         can([&] { feed(open.next, inputs::input_taken{kind::none}); });
       else
-        can([&] { new_message(view_size::small), new_sampling(), feed(open.next, inputs::input_taken{kind::follow_up_delivered}); });
+        can([&] {
+          new_message(view_size::small), new_sampling(),
+              feed(open.next, inputs::input_taken{kind::follow_up_delivered});
+        });
     }
     if (open.build)
       can([&] { feed(open.build, inputs::context_ready{snapshot()}); });
@@ -240,7 +265,9 @@ struct abstract_world {
           feed(open.compact, inputs::compaction_finished{compaction::rejected(k, 0)});
         });
       for (const auto k : {compact_input_too_large, persistence_failed, cancelled})
-        may([&, k] { feed(open.compact, inputs::compaction_finished{compaction::rejected(k, 0)}); });
+        may([&, k] {
+          feed(open.compact, inputs::compaction_finished{compaction::rejected(k, 0)});
+        });
     }
     if (open.records > 0) {
       can([&] {
@@ -297,13 +324,15 @@ struct abstract_world {
 
   void compacted(view_size becomes) {
     if (stopped)
-      return feed(open.compact, inputs::compaction_finished{compaction::rejected(compaction::outcome_kind::cancelled, 0)});
+      return feed(open.compact, inputs::compaction_finished{
+                                    compaction::rejected(compaction::outcome_kind::cancelled, 0)});
     size = std::min(size, becomes);
     auto e = std::make_shared<entry>();
     e->position = ++position;
     compaction::outcome o;
     o.entries = {e};
-    compacted_normal = position; // what a compaction made is not compacted again by itself, but smaller
+    compacted_normal =
+        position; // what a compaction made is not compacted again by itself, but smaller
     feed(open.compact, inputs::compaction_finished{std::move(o)});
   }
 
@@ -321,8 +350,9 @@ struct abstract_world {
             error_of(provider_error_class::rate_limit)};
   }
   void sampled(const sampling_outcome& outcome) {
-    const auto was_overflow = std::holds_alternative<provider_error>(outcome)
-                              && std::get<provider_error>(outcome).error_class == provider_error_class::context_length;
+    const auto was_overflow =
+        std::holds_alternative<provider_error>(outcome) &&
+        std::get<provider_error>(outcome).error_class == provider_error_class::context_length;
     if (was_overflow)
       refused = last_request.first, refused_output = last_request.second;
     feed(open.sample, inputs::sampling_finished{outcome, false, 0.5});
@@ -399,7 +429,8 @@ TEST(reactions, S4_S5_S7_S25_S30_S32_any_long_order_of_answers_keeps_the_bounds)
   std::int64_t rescues = 0;
   std::int64_t requests_of_a_sampling = 0;
   const bool held = rc::check([&] {
-    abstract_world w{*rc::gen::element(operation_kind::turn, operation_kind::compact), *rc::gen::arbitrary<bool>()};
+    abstract_world w{*rc::gen::element(operation_kind::turn, operation_kind::compact),
+                     *rc::gen::arbitrary<bool>()};
     w.size = *rc::gen::element(view_size::small, view_size::over_threshold, view_size::over_hard);
     // Steps by a generator of their own: a seed is one number to report and to shrink.
     std::mt19937 random{*rc::gen::arbitrary<std::uint32_t>()};
@@ -464,7 +495,8 @@ TEST(reactions, an_illegal_input_is_named_and_ends_the_operation_with_an_interna
   auto at_compacting = at_recording;
   (void)at_compacting.on(inputs::recorded{});
   (void)at_compacting.on(inputs::context_ready{w.snapshot()});
-  for (const auto& machine : {at_taking, at_building, at_compacting, at_recording, at_waiting, at_sampling, at_committing, at_tools}) {
+  for (const auto& machine : {at_taking, at_building, at_compacting, at_recording, at_waiting,
+                              at_sampling, at_committing, at_tools}) {
     for (const auto& in : one_of_each(w)) {
       auto m = machine;
       const auto reaction_to = reaction_table()[static_cast<std::size_t>(m.at())][in.index()];
@@ -486,7 +518,8 @@ TEST(reactions, an_illegal_input_is_named_and_ends_the_operation_with_an_interna
     }
   }
   std::set<state> met;
-  for (const auto& machine : {at_taking, at_building, at_compacting, at_recording, at_waiting, at_sampling, at_committing, at_tools})
+  for (const auto& machine : {at_taking, at_building, at_compacting, at_recording, at_waiting,
+                              at_sampling, at_committing, at_tools})
     met.insert(machine.at());
   EXPECT_EQ(met.size(), state_count - 2);
 }

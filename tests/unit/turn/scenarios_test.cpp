@@ -14,7 +14,9 @@ TEST(scenarios, F01_the_threshold_is_looked_at_before_every_call_of_one_turn) {
   w.prompt();
   for (int i = 0; i < 20; ++i)
     w.model.push_back(calls({"c" + std::to_string(i)}));
-  w.tool_text = [](const std::string&) { return kit::text_of_tokens(2'000); }; // a tenth of the window each
+  w.tool_text = [](const std::string&) {
+    return kit::text_of_tokens(2'000);
+  }; // a tenth of the window each
   w.run();
   EXPECT_TRUE(w.completed) << w.diagram();
   EXPECT_EQ(w.requests.size(), 21u);
@@ -51,7 +53,9 @@ TEST(scenarios, F06_auto_off_keeps_the_recovery_and_recovery_off_names_the_comma
   EXPECT_EQ(unset.count("compact auto"), 1);
 }
 
-TEST(scenarios, F47_a_provider_that_always_refuses_is_asked_a_bounded_number_of_times_with_ever_smaller_requests) {
+TEST(
+    scenarios,
+    F47_a_provider_that_always_refuses_is_asked_a_bounded_number_of_times_with_ever_smaller_requests) {
   script_world w(200'000);
   w.history(60, 2'000);
   w.prompt();
@@ -154,7 +158,8 @@ TEST(scenarios, F52_a_rescue_is_journaled_as_an_attempt_before_and_as_a_boundary
 }
 
 TEST(scenarios, F53_a_compaction_that_does_not_help_is_not_believed) {
-  // The summariser returns what it was given: above the summary limit, so a handoff without a model takes its place (S21).
+  // The summariser returns what it was given: above the summary limit, so a handoff without a model
+  // takes its place (S21).
   const auto echo = [] {
     sampling_answer a;
     a.msg = kit::make_message(message_role::assistant, kit::text_of_tokens(14'000));
@@ -233,17 +238,30 @@ TEST(scenarios, F68_a_summary_that_missed_its_deadline_is_replaced_and_the_turn_
   };
   w.run();
   EXPECT_TRUE(w.completed);
-  EXPECT_EQ(w.projection().boundaries().at(0)->strategy, compaction_strategy::deterministic_fallback);
+  EXPECT_EQ(w.projection().boundaries().at(0)->strategy,
+            compaction_strategy::deterministic_fallback);
   EXPECT_EQ(w.count("deliver s1"), 1);
 }
 
 // -- F60: cancel in every state ---------------------------------------------------
 
 TEST(scenarios, F60_a_cancel_in_any_state_ends_in_one_cancelled_close_and_starts_nothing_else) {
-  const std::vector<const char*> moments{"take", "build", "compact auto", "sample", "record assistant", "tools", "record result",
-                                         "record usage", "wait", "record attempt(1,0)", "compact context_length_error",
-                                         "record attempt(2,1)", "record boundary", "next"};
-  const std::vector<std::string> starts{"take", "next", "build", "compact", "sample", "wait", "tools"};
+  const std::vector<const char*> moments{"take",
+                                         "build",
+                                         "compact auto",
+                                         "sample",
+                                         "record assistant",
+                                         "tools",
+                                         "record result",
+                                         "record usage",
+                                         "wait",
+                                         "record attempt(1,0)",
+                                         "compact context_length_error",
+                                         "record attempt(2,1)",
+                                         "record boundary",
+                                         "next"};
+  const std::vector<std::string> starts{"take",   "next", "build", "compact",
+                                        "sample", "wait", "tools"};
   int met = 0;
   for (const auto* moment : moments) {
     for (int nth = 1; nth <= 4; ++nth) {
@@ -252,7 +270,9 @@ TEST(scenarios, F60_a_cancel_in_any_state_ends_in_one_cancelled_close_and_starts
       w.prompt();
       auto interrupted = error_of(stream_interrupted);
       interrupted.usage.input_tokens = 5;
-      w.model = {calls({"a", "b"}), fails(error_of(server_error)), fails(interrupted), overflows(), overflows(), says("done")};
+      w.model = {calls({"a", "b"}),  fails(error_of(server_error)),
+                 fails(interrupted), overflows(),
+                 overflows(),        says("done")};
       w.tool_text = [](const std::string&) { return kit::text_of_tokens(3'000); };
       w.cancel_at(moment, nth);
       w.run();

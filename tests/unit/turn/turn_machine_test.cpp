@@ -19,9 +19,9 @@ TEST(turn_machine, S7_the_loop_ends_when_the_model_asks_for_nothing) {
   w.prompt();
   w.model = {calls({"a", "b"}), says("done")};
   w.run();
-  EXPECT_EQ(w.diagram(),
-            "take | build | sample | record assistant call call | tools 2 | record result | record result | "
-            "take | build | sample | record assistant | next");
+  EXPECT_EQ(w.diagram(), "take | build | sample | record assistant call call | tools 2 | record "
+                         "result | record result | "
+                         "take | build | sample | record assistant | next");
   EXPECT_TRUE(w.completed);
   EXPECT_EQ(w.machine().at(), state::ended);
 }
@@ -45,7 +45,9 @@ TEST(turn_machine, S7_samplings_are_limited_also_over_a_resume) {
   script_world w;
   w.samplings_max = 3;
   w.prompt();
-  w.model_after = [n = 0](const effects::sample& s) mutable { return calls({"c" + std::to_string(n++)})(s); };
+  w.model_after = [n = 0](const effects::sample& s) mutable {
+    return calls({"c" + std::to_string(n++)})(s);
+  };
   w.crash_at("sample", 3);
   w.run();
   w.recover_from_crash();
@@ -55,7 +57,8 @@ TEST(turn_machine, S7_samplings_are_limited_also_over_a_resume) {
   EXPECT_EQ(error_of_end(w).code, error_code::sampling_limit_reached);
 }
 
-TEST(turn_machine, S7_steering_is_delivered_one_a_sampling_and_a_follow_up_when_the_task_has_ended) {
+TEST(turn_machine,
+     S7_steering_is_delivered_one_a_sampling_and_a_follow_up_when_the_task_has_ended) {
   script_world w;
   w.prompt();
   w.accept("s1", input_mode::steering);
@@ -63,10 +66,11 @@ TEST(turn_machine, S7_steering_is_delivered_one_a_sampling_and_a_follow_up_when_
   w.accept("f1", input_mode::follow_up);
   w.model = {calls({"a"}), says("one"), says("two")};
   w.run();
-  EXPECT_EQ(w.diagram(),
-            "take | deliver s1 | build | sample | record assistant call | tools 1 | record result | "
-            "take | deliver s2 | build | sample | record assistant | "
-            "next | deliver f1 | build | sample | record assistant | next");
+  EXPECT_EQ(
+      w.diagram(),
+      "take | deliver s1 | build | sample | record assistant call | tools 1 | record result | "
+      "take | deliver s2 | build | sample | record assistant | "
+      "next | deliver f1 | build | sample | record assistant | next");
 }
 
 TEST(turn_machine, S8_a_view_that_breaks_the_boundary_is_never_sent) {
@@ -78,7 +82,8 @@ TEST(turn_machine, S8_a_view_that_breaks_the_boundary_is_never_sent) {
   EXPECT_EQ(error_of_end(w).code, error_code::invalid_message_boundary);
 }
 
-TEST(turn_machine, S9_a_call_without_a_result_is_a_placeholder_after_a_resume_and_does_not_run_again) {
+TEST(turn_machine,
+     S9_a_call_without_a_result_is_a_placeholder_after_a_resume_and_does_not_run_again) {
   script_world w;
   w.prompt();
   w.model = {calls({"a"})};
@@ -138,9 +143,11 @@ TEST(turn_machine, S10_attempts_are_journaled_before_they_are_made_with_what_was
   EXPECT_LT(*attempts[2].tightened_limit_tokens, *attempts[1].tightened_limit_tokens);
 }
 
-// Wherever the crash falls in a recovery, what is sent after it is smaller than everything that was refused before.
+// Wherever the crash falls in a recovery, what is sent after it is smaller than everything that was
+// refused before.
 TEST(turn_machine, S10_what_a_resumed_turn_sends_is_smaller_than_what_was_refused) {
-  for (const char* which : {"record attempt(1,0)", "compact", "build", "sample", "record attempt(2,1)", "record attempt(3,2)"}) {
+  for (const char* which : {"record attempt(1,0)", "compact", "build", "sample",
+                            "record attempt(2,1)", "record attempt(3,2)"}) {
     for (int nth = 1; nth <= 6; ++nth) {
       script_world w(20'000);
       w.history(7, 2'000);
@@ -233,7 +240,8 @@ TEST(turn_machine, S14_at_the_threshold_the_view_is_compacted_before_it_is_sent)
   w.history(8, 2'100);
   w.prompt();
   w.run();
-  EXPECT_EQ(w.diagram(), "take | build | compact auto before_first_sampling | build | take | build | sample | record assistant | next");
+  EXPECT_EQ(w.diagram(), "take | build | compact auto before_first_sampling | build | take | build "
+                         "| sample | record assistant | next");
   EXPECT_LT(w.requests.at(0).estimated_tokens, 16'150);
 }
 
@@ -257,13 +265,15 @@ TEST(turn_machine, S14_without_auto_compact_the_threshold_starts_nothing) {
   EXPECT_EQ(w.requests.size(), 1u);
 }
 
-TEST(turn_machine, S14_without_auto_compact_a_view_above_the_hard_limit_is_an_overflow_without_a_call) {
+TEST(turn_machine,
+     S14_without_auto_compact_a_view_above_the_hard_limit_is_an_overflow_without_a_call) {
   script_world w;
   w.auto_compact = false;
   w.history(4, 5'000);
   w.prompt();
   w.run();
-  EXPECT_EQ(w.diagram(), "take | build | record attempt(1,0) | build | compact context_length_error hard_limit | build | "
+  EXPECT_EQ(w.diagram(), "take | build | record attempt(1,0) | build | compact "
+                         "context_length_error hard_limit | build | "
                          "retry context_length | sample | record assistant | next");
   EXPECT_EQ(w.requests.size(), 1u);
 }
@@ -378,7 +388,8 @@ TEST(turn_machine, S28_steering_accepted_while_the_compaction_runs_enters_the_sa
       w.accept("s1", input_mode::steering);
   };
   w.run();
-  EXPECT_EQ(w.diagram(), "take | build | compact auto before_first_sampling | build | take | deliver s1 | build | sample | "
+  EXPECT_EQ(w.diagram(), "take | build | compact auto before_first_sampling | build | take | "
+                         "deliver s1 | build | sample | "
                          "record assistant | next");
 }
 
@@ -391,7 +402,8 @@ TEST(turn_machine, S28_only_one_steering_input_enters_a_sampling) {
   w.model = {calls({"a"}), says("done")};
   w.run();
   EXPECT_EQ(w.diagram(),
-            "take | deliver s1 | build | compact auto before_first_sampling | build | sample | record assistant call | tools 1 | "
+            "take | deliver s1 | build | compact auto before_first_sampling | build | sample | "
+            "record assistant call | tools 1 | "
             "record result | take | deliver s2 | build | sample | record assistant | next");
 }
 
@@ -406,9 +418,9 @@ TEST(turn_machine, S28_a_follow_up_does_not_take_the_place_of_steering) {
   };
   w.model = {says("one"), says("two")};
   w.run();
-  EXPECT_EQ(w.diagram(),
-            "take | build | sample | record assistant | next | deliver f1 | build | compact auto between_samplings | build | "
-            "take | deliver s1 | build | sample | record assistant | next");
+  EXPECT_EQ(w.diagram(), "take | build | sample | record assistant | next | deliver f1 | build | "
+                         "compact auto between_samplings | build | "
+                         "take | deliver s1 | build | sample | record assistant | next");
 }
 
 TEST(turn_machine, S28_the_budget_is_judged_again_with_the_delivered_input) {
@@ -427,7 +439,8 @@ TEST(turn_machine, S28_the_budget_is_judged_again_with_the_delivered_input) {
 }
 
 TEST(turn_machine, S28_no_input_comes_between_a_refused_request_and_its_retry) {
-  for (const auto& first : {overflows(), fails(error_of(server_error)), fails(error_of(stream_interrupted), true)}) {
+  for (const auto& first :
+       {overflows(), fails(error_of(server_error)), fails(error_of(stream_interrupted), true)}) {
     script_world w;
     w.history(6, 2'000);
     w.prompt();
@@ -462,8 +475,9 @@ TEST(turn_machine, S27_inputs_of_a_manual_compaction_run_after_the_boundary_stee
   w.accept("f1", input_mode::follow_up);
   w.accept("s1", input_mode::steering);
   w.run();
-  EXPECT_EQ(w.diagram(), "build | compact manual | next | deliver s1 | build | sample | record assistant | "
-                         "next | deliver f1 | build | sample | record assistant | next");
+  EXPECT_EQ(w.diagram(),
+            "build | compact manual | next | deliver s1 | build | sample | record assistant | "
+            "next | deliver f1 | build | sample | record assistant | next");
 }
 
 TEST(turn_machine, S27_after_a_failed_compaction_no_input_runs) {
@@ -498,8 +512,10 @@ TEST(turn_machine, S30_less_output_is_asked_for_before_anything_is_compacted) {
   auto w = asking_for_much_output();
   w.model = {fails(too_much_output()), calls({"a"}), says("done")};
   w.run();
-  EXPECT_EQ(w.diagram(), "take | build | sample | record attempt(output) | retry context_length | sample | record assistant call | "
-                         "tools 1 | record result | take | build | sample | record assistant | next");
+  EXPECT_EQ(w.diagram(),
+            "take | build | sample | record attempt(output) | retry context_length | sample | "
+            "record assistant call | "
+            "tools 1 | record result | take | build | sample | record assistant | next");
   EXPECT_EQ(w.requests[1].output_limit_tokens, 10'000);
   EXPECT_EQ(w.requests[1].estimated_tokens, w.requests[0].estimated_tokens);
   EXPECT_EQ(w.requests[2].output_limit_tokens, 16'000); // of that sampling only
@@ -516,7 +532,8 @@ TEST(turn_machine, S30_a_lowered_output_limit_holds_for_the_retry_after_a_compac
 
 TEST(turn_machine, S33_an_answer_cut_by_an_output_limit_that_a_refusal_lowered_is_an_overflow) {
   auto w = asking_for_much_output();
-  w.model = {fails(too_much_output()), says("half an ans", {}, finish_reason::length), says("done")};
+  w.model = {fails(too_much_output()), says("half an ans", {}, finish_reason::length),
+             says("done")};
   w.run();
   EXPECT_EQ(w.count("compact context_length_error"), 1) << w.diagram();
   EXPECT_TRUE(w.completed);
@@ -578,8 +595,8 @@ TEST(turn_machine, S31a_partial_text_is_discarded_and_each_further_attempt_is_an
   script_world w;
   w.history(6, 2'000);
   w.prompt();
-  w.model = {fails(error_of(stream_interrupted), true), fails(error_of(server_error), false), fails(error_of(context_length), true),
-             says("done")};
+  w.model = {fails(error_of(stream_interrupted), true), fails(error_of(server_error), false),
+             fails(error_of(context_length), true), says("done")};
   w.run();
   ASSERT_EQ(w.retries.size(), 3u);
   EXPECT_TRUE(w.retries[0].discard_partial);
@@ -633,15 +650,18 @@ TEST(turn_machine, S23_usage_of_a_failed_attempt_is_journaled_before_its_retry) 
   e.usage.input_tokens = 77;
   w.model = {fails(e)};
   w.run();
-  EXPECT_EQ(w.diagram(),
-            "take | build | sample | record usage | retry stream_interrupted | wait 2000 | sample | record assistant | next");
+  EXPECT_EQ(w.diagram(), "take | build | sample | record usage | retry stream_interrupted | wait "
+                         "2000 | sample | record assistant | next");
 }
 
 TEST(turn_machine, S33_what_cannot_be_helped_fails_at_once_in_the_providers_words) {
   const std::vector<std::pair<provider_error_class, error_code>> rows{
-      {auth, error_code::auth},           {permission, error_code::permission},
-      {quota, error_code::quota},         {not_found, error_code::not_found},
-      {invalid_request, error_code::provider_invalid_request}, {content_filter, error_code::content_filter},
+      {auth, error_code::auth},
+      {permission, error_code::permission},
+      {quota, error_code::quota},
+      {not_found, error_code::not_found},
+      {invalid_request, error_code::provider_invalid_request},
+      {content_filter, error_code::content_filter},
       {request_too_large, error_code::request_too_large}};
   for (const auto& [error_class, code] : rows) {
     script_world w;
@@ -691,7 +711,8 @@ TEST(turn_machine, S25_a_suffix_that_keeps_the_view_above_the_threshold_is_tried
   w.end();
   w.prompt();
   w.run();
-  EXPECT_EQ(w.diagram(), "take | build | compact auto before_first_sampling | build | compact auto before_first_sampling small | build | "
+  EXPECT_EQ(w.diagram(), "take | build | compact auto before_first_sampling | build | compact auto "
+                         "before_first_sampling small | build | "
                          "take | build | sample | record assistant | next");
 }
 
@@ -708,7 +729,8 @@ TEST(turn_machine, S25_a_suffix_that_stays_too_large_is_sent_under_the_hard_limi
 
 TEST(turn_machine, S25_the_second_try_changes_nothing_where_it_fails) {
   using enum compaction::outcome_kind;
-  for (const auto second : {no_gain, nothing_to_compact, compact_input_too_large, persistence_conflict}) {
+  for (const auto second :
+       {no_gain, nothing_to_compact, compact_input_too_large, persistence_conflict}) {
     script_world w;
     w.limits.auto_compact_limit_tokens = 4'000;
     w.begin();
@@ -750,9 +772,12 @@ TEST(turn_machine, S25_the_same_view_is_not_compacted_again_when_the_provider_re
   w.prompt();
   w.model = {overflows()};
   w.run();
-  EXPECT_EQ(w.diagram(),
-            "take | build | compact auto before_first_sampling | build | take | build | sample | record attempt(1,0) | build | "
-            "record attempt(1,1) | build | close failed context_length_exhausted"); // there is nothing left to leave out
+  EXPECT_EQ(
+      w.diagram(),
+      "take | build | compact auto before_first_sampling | build | take | build | sample | record "
+      "attempt(1,0) | build | "
+      "record attempt(1,1) | build | close failed context_length_exhausted"); // there is nothing
+                                                                              // left to leave out
 }
 
 } // namespace
