@@ -19,7 +19,38 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Reads a whole number at `at` and moves behind it.
+/// A number that is there and means something else than its digits: "8k", "5e3", "8.192", "8 192",
+/// "16 KiB", "4 thousand".
+constexpr std::int64_t of_unknown_scale = -1;
+
+/// Where a number that ended at `at` goes on as a fraction, a scale or a unit: the end of that,
+/// else `at`.
+std::size_t end_of_scale(std::string_view text, std::size_t at) {
+  const auto rest = text.substr(at);
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto word_end = [&](std::size_t from) {
+    while (from < text.size() &&
+           (is_letter(text[from]) || is_digit(text[from]) || text[from] == '.'))
+      ++from;
+    return from;
+  };
+  if (rest.empty() || rest.starts_with("token"))
+    return at;
+  if (is_letter(rest.front()) || (rest.front() == '.' && rest.size() > 1 && is_digit(rest[1])))
+    return word_end(at);
+  const auto groups = rest.size() >= 4 && rest[0] == ' ' && is_digit(rest[1]) &&
+                      is_digit(rest[2]) && is_digit(rest[3]) &&
+                      (rest.size() == 4 || !is_digit(rest[4]));
+  if (groups)
+    return at + 4;
+  for (const std::string_view scale : {" thousand", " million", " k ", " m ", " kib", " kb", " mb"})
+    if (rest.starts_with(scale))
+      return word_end(at + 1);
+  return at;
+}
+
+/// Reads a whole number at `at` and moves behind it; of_unknown_scale where its digits are not the
+/// number.
 std::optional<std::int64_t> read_number(std::string_view text, std::size_t& at) {
   std::int64_t value = 0;
   std::size_t digits = 0;
@@ -38,8 +69,8 @@ std::optional<std::int64_t> read_number(std::string_view text, std::size_t& at) 
   }
   if (digits == 0)
     return std::nullopt;
-  at = i;
-  return value;
+  at = end_of_scale(text, i);
+  return at == i ? value : of_unknown_scale;
 }
 
 /// The next token of a phrase: a literal, a gap or a number.
@@ -55,6 +86,8 @@ std::string_view take_token(std::string_view& phrase) {
 }
 
 void keep(std::string_view name, std::int64_t value, stated_numbers& numbers) {
+  if (value == of_unknown_scale)
+    return;
   auto* field = name == "{limit}"       ? &numbers.limit
                 : name == "{requested}" ? &numbers.requested
                 : name == "{prompt}"    ? &numbers.prompt

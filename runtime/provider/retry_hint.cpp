@@ -38,12 +38,15 @@ constexpr std::array<std::string_view, 6> lead_ins{
     "try again in ", "retry in ", "retry after ", "try again after ", "retry your request after ",
     "please wait "};
 
+/// A longer wait is told as this one; it is far past any that is waited for.
+constexpr double longest_wait = 1e9;
+
 std::optional<double> number_of(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0) || value > 1e9)
+  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0))
     return std::nullopt;
-  return value;
+  return std::min(value, longest_wait);
 }
 
 std::optional<std::time_t> date_of(std::string_view text) {

@@ -10,6 +10,10 @@ namespace rind::recovery {
 
 namespace {
 
+/// A stated window below this is a number of something else: no session can work in it, and the
+/// settings refuse it too.
+constexpr std::int64_t learned_window_min_tokens = 2'048;
+
 using enum stage;
 
 constexpr transition no{};
@@ -124,7 +128,7 @@ std::int64_t refused_size(const provider_error& error, const request_facts& fact
 std::optional<std::int64_t> learned_window(const provider_error& error,
                                            const request_facts& facts) {
   if (error.error_class != provider_error_class::context_length || !error.limit_tokens ||
-      *error.limit_tokens < 1)
+      *error.limit_tokens < learned_window_min_tokens)
     return std::nullopt;
   if (*error.limit_tokens > refused_size(error, facts) ||
       *error.limit_tokens == facts.window_tokens)

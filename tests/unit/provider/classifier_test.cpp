@@ -181,6 +181,22 @@ TEST(classifier, S16_only_a_stated_number_is_a_limit) {
     EXPECT_EQ(classified(400, words).limit_tokens, std::nullopt) << words;
 }
 
+TEST(classifier, S16_a_number_with_a_scale_or_a_fraction_is_an_overflow_and_no_limit) {
+  for (const std::string number :
+       {"8k", "8K", "32k", "1M", "8.192", "8 192", "5e3", "4 thousand", "16 KiB"}) {
+    const auto error =
+        classified(400, ("This model's maximum context length is " + number + " tokens.").c_str());
+    EXPECT_EQ(error.error_class, provider_error_class::context_length) << number;
+    EXPECT_EQ(error.limit_tokens, std::nullopt) << number;
+  }
+  for (const std::string number : {"8192", "8,192", "8_192"})
+    EXPECT_EQ(
+        classified(400, ("This model's maximum context length is " + number + " tokens.").c_str())
+            .limit_tokens,
+        std::optional<std::int64_t>{8192})
+        << number;
+}
+
 TEST(classifier, an_empty_400_is_an_overflow_only_where_it_is_known_and_the_window_is_nearly_full) {
   const response_head head{400, {}};
   EXPECT_EQ(
@@ -229,6 +245,7 @@ TEST(classifier, S32_reads_retry_after_in_all_its_forms) {
   for (const auto& r :
        std::vector<row>{{{{"retry-after-ms", "644"}, {"retry-after", "1"}}, "slow", 0.644},
                         {{{"retry-after", "1.5"}}, "slow", 1.5},
+                        {{{"retry-after", "9999999999"}}, "slow", 1e9},
                         {{{"retry-after", "Wed, 21 Oct 2015 07:28:10 GMT"},
                           {"date", "Wed, 21 Oct 2015 07:28:00 GMT"}},
                          "slow",

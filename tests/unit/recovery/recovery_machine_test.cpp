@@ -219,6 +219,7 @@ TEST(recovery_machine, S16_only_a_stated_window_that_is_not_above_what_was_refus
                         {"stated, above the estimate", 55'000, {}, false, {}},
                         {"above the estimate, the output was counted", 55'000, {}, true, 55'000},
                         {"the window that was known", 100'000, 120'000, false, {}},
+                        {"too small for any session", 2'047, 60'000, false, {}},
                         {"nonsense", 0, 60'000, false, {}}}) {
     auto e = error_of(context_length);
     e.limit_tokens = r.limit;
