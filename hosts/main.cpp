@@ -137,6 +137,11 @@ int main(int argc, char** argv) {
                        "a running `rind serve`; without it a host is started inside");
   chat_app->add_option("--session", chat_options.session_id, "the session to go on with");
   chat_app->callback([&] {
+    // Of the settings, a client of a running host needs its token and nothing else.
+    for (const auto& value : flags.values)
+      if (!chat_socket.empty() && !value.key.starts_with("server.token"))
+        std::cerr << "rind: warning: with --socket the running host's settings count; "
+                  << value.flag << " has no effect\n";
     code = with_settings(
         flags, [&](auto s) { return chat_with_host(std::move(s), chat_socket, chat_options); });
   });
