@@ -6,6 +6,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include "actors/new_entry.hpp"
+
 namespace rind::actors {
 
 using compaction::outcome_kind;
@@ -210,18 +212,8 @@ journal::append_request compaction_service::append_of(const job& j, entry_body b
   journal::append_request a;
   a.session_id = j.request.session_id;
   a.epoch = j.request.epoch;
-  entry e;
-  e.id = node_->env->new_id("evt");
-  e.time_ms = node_->env->now_ms();
-  e.turn_id = j.request.turn_id;
-  if (auto* b = std::get_if<entries::boundary>(&body)) {
-    auto record = *b->record;
-    record.id = e.id;
-    record.created_at_ms = e.time_ms;
-    b->record = std::make_shared<const compaction_record>(std::move(record));
-  }
-  e.body = std::move(body);
-  a.entries.push_back(std::move(e));
+  a.entries.push_back(
+      new_entry(*node_->env, j.request.turn_id, node_->env->now_ms(), std::move(body)));
   return a;
 }
 

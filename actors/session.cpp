@@ -4,6 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "actors/new_entry.hpp"
 #include "actors/session_handlers.hpp"
 #include "messages/json.hpp"
 
@@ -175,20 +176,8 @@ void session::append(const std::string& turn_id, std::vector<entry_body> bodies,
     bodies.insert(bodies.begin(), first_entry());
   }
   const auto now = node_->env->now_ms();
-  for (auto& body : bodies) {
-    entry e;
-    e.id = node_->env->new_id("evt");
-    e.time_ms = now;
-    e.turn_id = turn_id;
-    if (auto* b = std::get_if<entries::boundary>(&body)) {
-      auto record = *b->record;
-      record.id = e.id;
-      record.created_at_ms = now;
-      b->record = std::make_shared<const compaction_record>(std::move(record));
-    }
-    e.body = std::move(body);
-    r.entries.push_back(std::move(e));
-  }
+  for (auto& body : bodies)
+    r.entries.push_back(new_entry(*node_->env, turn_id, now, std::move(body)));
   const auto first_id = r.entries.front().id;
   const auto count = r.entries.size();
   request(node_->journal, caf::infinite, std::move(command))

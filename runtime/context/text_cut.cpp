@@ -11,16 +11,6 @@ bool continues(char c) {
 
 } // namespace
 
-std::string_view first_characters(std::string_view text, std::int64_t characters) {
-  std::size_t end = 0;
-  for (std::int64_t taken = 0; taken < characters && end < text.size(); ++taken) {
-    ++end;
-    while (end < text.size() && continues(text[end]))
-      ++end;
-  }
-  return text.substr(0, end);
-}
-
 std::string_view last_characters(std::string_view text, std::int64_t characters) {
   std::size_t begin = text.size();
   for (std::int64_t taken = 0; taken < characters && begin > 0; ++taken) {

@@ -6,10 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "messages/json.hpp"
+
 namespace rind::context {
 
 /// The longest prefix of at most `characters` code points.
-std::string_view first_characters(std::string_view text, std::int64_t characters);
+using rind::first_characters;
 
 /// The longest suffix of at most `characters` code points.
 std::string_view last_characters(std::string_view text, std::int64_t characters);
