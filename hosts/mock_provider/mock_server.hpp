@@ -81,6 +81,15 @@ public:
 
   std::size_t open_connections() const;
 
+  /// Lets the streams go on that wait at this gate, and all that will come to it.
+  void open_gate(const std::string& name);
+  /// Streams that have come to a gate while it is closed.
+  std::size_t waiting_at_gate(const std::string& name) const;
+
+  /// Blocks until at least `count` streams have come to a gate that is closed; false after
+  /// `timeout_ms`.
+  bool wait_at_gate(const std::string& name, std::size_t count, std::int64_t timeout_ms) const;
+
   /// Blocks until at least `count` requests have arrived; false after `timeout_ms`.
   bool wait_for_requests(std::uint64_t count, std::int64_t timeout_ms) const;
 

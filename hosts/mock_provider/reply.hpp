@@ -13,6 +13,7 @@ namespace rind::hosts::mock_provider {
 struct reply_chunk {
   std::int64_t delay_ms = 0; ///< before it is sent
   std::string bytes;
+  std::string gate; ///< that has to be open before it is sent; empty: none
 };
 
 /// What follows the last chunk.
@@ -39,5 +40,11 @@ struct mock_reply {
   std::vector<reply_chunk> chunks;
   reply_end end = reply_end::complete;
 };
+
+/// The status line and the headers, to the empty line.
+std::string head_of(const mock_reply& reply);
+
+/// ASCII letters in lower case.
+std::string lower(std::string text);
 
 } // namespace rind::hosts::mock_provider

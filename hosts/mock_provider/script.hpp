@@ -33,19 +33,33 @@ struct mock_request {
   std::size_t message_count = 0;
   bool has_tools = false;
   bool stream = false;
-  /// The client asked for a usage report at the end of the stream.
+  /// A usage report ends the stream: the client asked for it, or the format always has one.
   bool include_usage = false;
-  /// The mock's count: a quarter of the bytes of messages and tools as compact JSON, rounded up.
+  /// The client wants reasoning in a form that can come back.
+  bool seal_reasoning = false;
+  /// The client asked for thinking: every answer has some, be it empty.
+  bool must_reason = false;
+  /// The mock's count: a quarter of the bytes of messages, instructions and tools as compact JSON,
+  /// rounded up.
   std::int64_t prompt_tokens = 0;
   /// The output limit that the client set, if any.
   std::optional<std::int64_t> output_limit_tokens;
 };
 
 enum class usage_mode {
-  counted,  ///< the mock's own count
+  counted,  ///< the mock's own count, or what the script says in place of it
   scripted, ///< the object of the script, as it is
   null,     ///< a report whose usage is null
   none,     ///< no report
+};
+
+/// What a script says in place of the mock's count; absent parts are counted. `cached` is a part of
+/// `input`, `reasoning` one of `output`. In tokens.
+struct scripted_counts {
+  std::optional<std::int64_t> input;
+  std::optional<std::int64_t> cached;
+  std::optional<std::int64_t> output;
+  std::optional<std::int64_t> reasoning;
 };
 
 /// How a connection ends that is cut.
@@ -78,14 +92,17 @@ struct keep_alive {
 struct scripted_answer {
   std::vector<std::string> deltas;
   std::string reasoning;
+  bool reasoning_hidden = false; ///< it is not told, only its sealed form is sent
   std::vector<scripted_call> tool_calls;
   /// Absent: tool_calls where there are calls, else stop. Empty: none is sent.
   std::optional<std::string> finish;
   usage_mode usage = usage_mode::counted;
-  nlohmann::json usage_object;
+  scripted_counts usage_counts; ///< of usage_mode::counted
+  nlohmann::json usage_object;  ///< of usage_mode::scripted
   bool done_marker = true;
   std::int64_t delay_ms = 0;
   std::int64_t delta_delay_ms = 0;
+  std::string gate; ///< a stream waits there after its first chunk; empty: none
 
   int status = 200;
   std::optional<std::string> body; ///< replaces the whole body
@@ -95,7 +112,7 @@ struct scripted_answer {
   std::optional<std::size_t> cut_after_chunks;
   bool cut_mid_character = false;
   cut_mode cut = cut_mode::close;
-  nlohmann::json stream_error; ///< null: none
+  nlohmann::json stream_error; ///< null: none; a number: the format's own for this status
   nlohmann::json error_field;  ///< null: none
   bool hang = false;
   std::optional<std::size_t> hang_after_chunks;
@@ -103,6 +120,7 @@ struct scripted_answer {
   keep_alive comments;
   std::optional<std::int64_t> reject_above_tokens;
   std::optional<std::int64_t> window_tokens;
+  bool reject_in_stream = false; ///< a stream begins and tells the refusal as its error
 };
 
 /// All that is set must hold.

@@ -1,4 +1,5 @@
 // Reads the lines of a script into rules.
+#include <algorithm>
 #include <array>
 
 #include "hosts/mock_provider/script.hpp"
@@ -83,6 +84,27 @@ void read_calls(script_fields& fields, scripted_answer& answer) {
   }
 }
 
+constexpr std::array<std::string_view, 4> count_names{"input", "cached", "output", "reasoning"};
+
+/// Counts in neutral words are for every format; any other object is one format's own.
+bool is_neutral(const json& usage) {
+  return !usage.empty() &&
+         std::all_of(usage.items().begin(), usage.items().end(), [](const auto& item) {
+           return std::find(count_names.begin(), count_names.end(), item.key()) !=
+                  count_names.end();
+         });
+}
+
+void read_counts(script_fields& fields, const json& usage, scripted_counts& counts) {
+  script_fields count_fields{usage, "usage", {"input", "cached", "output", "reasoning"}};
+  count_fields.number("input", counts.input);
+  count_fields.number("cached", counts.cached);
+  count_fields.number("output", counts.output);
+  count_fields.number("reasoning", counts.reasoning);
+  if (!count_fields.fault().empty())
+    fields.fault("usage", "holds a bad count: " + count_fields.fault());
+}
+
 void read_finish_and_usage(script_fields& fields, scripted_answer& answer) {
   if (const auto* finish = fields.find("finish")) {
     if (finish->is_null())
@@ -96,6 +118,8 @@ void read_finish_and_usage(script_fields& fields, scripted_answer& answer) {
     return;
   if (usage->is_null()) {
     answer.usage = usage_mode::null;
+  } else if (usage->is_object() && is_neutral(*usage)) {
+    read_counts(fields, *usage, answer.usage_counts);
   } else if (usage->is_object()) {
     answer.usage = usage_mode::scripted;
     answer.usage_object = *usage;
@@ -180,6 +204,7 @@ void read_faults(script_fields& fields, scripted_answer& answer) {
   read_comments(fields, answer);
   fields.number("reject_above_tokens", answer.reject_above_tokens);
   fields.number("window", answer.window_tokens, 1);
+  fields.flag("reject_in_stream", answer.reject_in_stream);
 }
 
 std::string read_answer(const json& object, scripted_answer& answer) {
@@ -189,12 +214,14 @@ std::string read_answer(const json& object, scripted_answer& answer) {
                         "deltas",
                         "chunk_chars",
                         "reasoning",
+                        "reasoning_hidden",
                         "tool_calls",
                         "finish",
                         "usage",
                         "done",
                         "delay_ms",
                         "delta_delay_ms",
+                        "gate",
                         "status",
                         "body",
                         "headers",
@@ -210,15 +237,18 @@ std::string read_answer(const json& object, scripted_answer& answer) {
                         "keepalive_comments",
                         "keepalive_every_ms",
                         "reject_above_tokens",
-                        "window"}};
+                        "window",
+                        "reject_in_stream"}};
   if (!fields.fault().empty())
     return fields.fault();
   read_text(fields, answer);
   fields.text("reasoning", answer.reasoning);
+  fields.flag("reasoning_hidden", answer.reasoning_hidden);
   read_calls(fields, answer);
   read_finish_and_usage(fields, answer);
   fields.number("delay_ms", answer.delay_ms);
   fields.number("delta_delay_ms", answer.delta_delay_ms);
+  fields.text("gate", answer.gate);
   read_plain_body(fields, answer);
   read_faults(fields, answer);
   return fields.fault();

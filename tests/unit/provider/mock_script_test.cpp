@@ -7,47 +7,42 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "hosts/mock_provider/chat_completions.hpp"
 #include "hosts/mock_provider/echo.hpp"
 #include "hosts/mock_provider/script.hpp"
 #include "runtime/provider/sse_parser.hpp"
+#include "tests/unit/provider/mock_kit.hpp"
 
 namespace rind::hosts::mock_provider {
 namespace {
 
 using nlohmann::json;
+using namespace test;
 
-script rules_of(const std::string& text) {
-  auto rules = parse_script(text);
-  EXPECT_TRUE(rules) << (rules ? "" : rules.error().message);
-  return rules ? *rules : script{};
+const client_format& chat = chat_client();
+
+json body_of(const std::string& text) {
+  return chat.ask(text, true);
+}
+
+/// The request after a tool has answered.
+json body_with_result(const std::string& text, const std::string& result) {
+  auto body = body_of(text);
+  body["messages"].push_back(
+      {{"role", "assistant"},
+       {"content", nullptr},
+       {"tool_calls", json::array({{{"id", "c"},
+                                    {"type", "function"},
+                                    {"function", {{"name", "f"}, {"arguments", "{}"}}}}})}});
+  body["messages"].push_back({{"role", "tool"}, {"tool_call_id", "c"}, {"content", result}});
+  return body;
 }
 
 mock_request request_of(const json& body, std::string conversation = "") {
-  auto request = chat_completions::parse_request(body.dump(), std::move(conversation));
-  EXPECT_TRUE(request) << (request ? "" : request.error().message);
-  return request ? *request : mock_request{};
+  return test::request_of(chat, body, conversation);
 }
 
-json body_of(const std::string& text) {
-  return {{"model", "m"},
-          {"stream", true},
-          {"stream_options", {{"include_usage", true}}},
-          {"messages", json::array({{{"role", "user"}, {"content", text}}})}};
-}
-
-mock_reply reply_to(const std::string& rules, const json& body,
-                    const chat_completions::limits& limits = {}) {
-  script_player player{rules_of(rules)};
-  const auto request = request_of(body);
-  return chat_completions::render(player.pick(request), request, limits);
-}
-
-std::string bytes_of(const mock_reply& reply) {
-  std::string bytes;
-  for (const auto& chunk : reply.chunks)
-    bytes += chunk.bytes;
-  return bytes;
+mock_reply reply_to(const std::string& rules, const json& body, const limits& defaults = {}) {
+  return test::reply_to(chat, rules, body, defaults);
 }
 
 std::vector<provider::sse_event> events_of(const mock_reply& reply) {
@@ -55,53 +50,8 @@ std::vector<provider::sse_event> events_of(const mock_reply& reply) {
   return parser.feed(bytes_of(reply)).events;
 }
 
-/// What a client would put together of a stream.
-struct assembled {
-  std::string text, reasoning, finish;
-  std::vector<std::pair<std::string, std::string>> calls; // name, arguments
-  std::vector<std::string> call_ids;
-  json usage;
-  bool usage_seen = false, done = false;
-  json error;
-};
-
-void add_delta(const json& delta, assembled& out) {
-  out.text += delta.value("content", "");
-  out.reasoning += delta.value("reasoning_content", "");
-  for (const auto& call : delta.value("tool_calls", json::array())) {
-    const auto index = call["index"].get<std::size_t>();
-    if (call.contains("id")) {
-      EXPECT_EQ(index, out.calls.size());
-      out.calls.emplace_back(call["function"]["name"], "");
-      out.call_ids.push_back(call["id"]);
-    }
-    out.calls.at(index).second += call["function"]["arguments"].get<std::string>();
-  }
-}
-
-assembled assemble(const mock_reply& reply) {
-  assembled out;
-  for (const auto& event : events_of(reply)) {
-    EXPECT_FALSE(out.done);
-    if (event.data == "[DONE]") {
-      out.done = true;
-      continue;
-    }
-    const auto chunk = json::parse(event.data);
-    if (event.kind == provider::sse_event_kind::error_field)
-      out.error = chunk;
-    else if (chunk.contains("error"))
-      out.error = chunk["error"];
-    else if (chunk["choices"].empty()) {
-      out.usage = chunk["usage"];
-      out.usage_seen = true;
-    } else {
-      add_delta(chunk["choices"][0]["delta"], out);
-      if (chunk["choices"][0]["finish_reason"].is_string())
-        out.finish = chunk["choices"][0]["finish_reason"];
-    }
-  }
-  return out;
+heard assemble(const mock_reply& reply) {
+  return chat.hear(reply);
 }
 
 // -- reading -------------------------------------------------------------------------------------
@@ -185,14 +135,12 @@ TEST(mock_script, the_first_rule_that_matches_and_is_left_answers) {
 
 TEST(mock_script, each_condition_is_asked) {
   auto tooled = body_of("12345");
-  tooled["tools"] = json::array({{{"type", "function"}}});
-  auto result_last = body_of("u");
-  result_last["messages"].push_back(
-      {{"role", "tool"}, {"tool_call_id", "c"}, {"content", "needle"}});
+  tooled["tools"] = json::array({{{"type", "function"}, {"function", {{"name", "f"}}}}});
+  const auto result_last = body_with_result("u", "needle");
   const auto plain = request_of(body_of("12345"));
   const std::vector<std::tuple<std::string, mock_request, mock_request>> cases{
       {"{\"model\":\"m\"}", plain,
-       request_of({{"model", "other"}, {"messages", json::array({json::object()})}})},
+       request_of({{"model", "other"}, {"messages", body_of("q")["messages"]}})},
       {"{\"contains\":\"34\"}", plain, request_of(body_of("3.4"))},
       {"{\"contains\":\"needle\"}", request_of(result_last), plain},
       {"{\"has_tools\":true}", request_of(tooled), plain},
@@ -222,30 +170,23 @@ TEST(mock_script, conversations_are_scripted_and_counted_apart) {
 
 // -- requests ------------------------------------------------------------------------------------
 
-TEST(mock_script, a_bad_request_is_refused) {
-  for (const auto* body : {"", "[]", "{\"model\":\"m\"}", "{\"model\":\"m\",\"messages\":[]}",
-                           "{\"model\":\"m\",\"messages\":[1]}", "{\"messages\":[{}]}",
-                           "{\"model\":5,\"messages\":[{}]}"})
-    EXPECT_FALSE(chat_completions::parse_request(body, "")) << body;
-}
-
 TEST(mock_script, odd_but_harmless_fields_are_taken) {
-  const auto request =
-      request_of({{"model", "m"},
-                  {"stream", "yes"},
-                  {"stream_options", 5},
-                  {"tools", json::array()},
-                  {"messages", json::array({{{"role", 5}, {"content", {1, {{"text", "a"}}}}}})}});
+  auto body = body_of("a");
+  body["stream"] = "yes";
+  body["stream_options"] = 5;
+  body["tools"] = json::array();
+  body["unheard_of"] = true;
+  const auto request = request_of(body);
   EXPECT_FALSE(request.stream);
+  EXPECT_FALSE(request.include_usage);
   EXPECT_FALSE(request.has_tools);
-  EXPECT_EQ(request.last_text, "a");
 }
 
 TEST(mock_script, tokens_are_a_quarter_of_the_bytes_of_messages_and_tools) {
   auto body = body_of("hello");
   const auto messages = static_cast<std::int64_t>(body["messages"].dump().size());
   EXPECT_EQ(request_of(body).prompt_tokens, (messages + 3) / 4);
-  body["tools"] = json::array({{{"type", "function"}}});
+  body["tools"] = json::array({{{"type", "function"}, {"function", {{"name", "f"}}}}});
   const auto tools = static_cast<std::int64_t>(body["tools"].dump().size());
   EXPECT_EQ(request_of(body).prompt_tokens, (messages + tools + 3) / 4);
 }
@@ -270,7 +211,7 @@ TEST(mock_script, a_stream_carries_reasoning_text_calls_finish_and_usage) {
   EXPECT_EQ(got.calls[1], (std::pair<std::string, std::string>{"now", ""}));
   EXPECT_EQ(got.call_ids, (std::vector<std::string>{"c1", "call_1_1"}));
   EXPECT_EQ(got.finish, "tool_calls");
-  EXPECT_TRUE(got.done);
+  EXPECT_TRUE(got.ended);
   EXPECT_EQ(got.usage["prompt_tokens"], request_of(body_of("q")).prompt_tokens);
   EXPECT_EQ(got.usage["total_tokens"].get<int>(),
             got.usage["prompt_tokens"].get<int>() + got.usage["completion_tokens"].get<int>());
@@ -300,7 +241,7 @@ TEST(mock_script, deltas_delays_and_ends_are_as_scripted) {
   EXPECT_EQ(reply.chunks[1].delay_ms, 7);
   const auto got = assemble(reply);
   EXPECT_EQ(got.finish, "length");
-  EXPECT_FALSE(got.done);
+  EXPECT_FALSE(got.ended);
   EXPECT_EQ(assemble(reply_to(R"({"answer":{"text":"a","finish":null}})", body_of("q"))).finish,
             "");
 }
@@ -346,7 +287,7 @@ TEST(mock_script, an_error_in_the_stream_takes_the_place_of_the_end) {
   EXPECT_EQ(got.text, "a");
   EXPECT_EQ(got.error["code"], 400);
   EXPECT_EQ(got.finish, "");
-  EXPECT_TRUE(got.done);
+  EXPECT_TRUE(got.ended);
   EXPECT_FALSE(got.usage_seen);
   const auto line = events_of(reply_to(R"({"answer":{"error_field":{"code":500}}})", body_of("q")));
   ASSERT_EQ(line.size(), 3u);
@@ -427,8 +368,7 @@ TEST(mock_script, sizes_over_a_limit_are_refused_with_both_numbers) {
 
 TEST(mock_script, without_a_rule_the_end_of_the_request_is_echoed) {
   EXPECT_EQ(assemble(reply_to("", body_of("hello there"))).text, "You said: hello there");
-  auto body = body_of("hello");
-  body["messages"].push_back({{"role", "tool"}, {"tool_call_id", "c"}, {"content", "42"}});
+  const auto body = body_with_result("hello", "42");
   EXPECT_EQ(assemble(reply_to("", body)).text, "The tool said: 42");
   const auto first = bytes_of(reply_to("", body));
   EXPECT_EQ(first, bytes_of(reply_to("", body)));
@@ -442,7 +382,7 @@ TEST(mock_script, a_request_for_a_handoff_gets_a_short_summary) {
   EXPECT_NE(text.find("## Goal\nbuild the house\n"), std::string::npos) << text;
   EXPECT_NE(text.find("## Pending"), std::string::npos);
   EXPECT_LT(text.size(), 600u);
-  body["tools"] = json::array({{{"type", "function"}}});
+  body["tools"] = json::array({{{"type", "function"}, {"function", {{"name", "f"}}}}});
   EXPECT_EQ(assemble(reply_to("", body)).text.find("## Goal"), std::string::npos);
 }
 
