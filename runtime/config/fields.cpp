@@ -19,6 +19,7 @@ constexpr std::int64_t tokens_max = 1'000'000'000;
 constexpr std::int64_t window_min_tokens =
     2'048; // twice the margin below a window: less leaves no room to work in
 constexpr std::int64_t count_max = 1'000'000;
+constexpr std::int64_t embedded_delta_max_ms = 10'000; // a longer pause looks like a broken model
 constexpr std::int64_t bytes_max = std::int64_t{1} << 40;
 constexpr std::size_t compared_key_bytes_max = 64; // a longer key is compared by its beginning
 
@@ -28,6 +29,25 @@ field number(std::string_view key, field_target target, std::int64_t min, std::i
 
 field text(std::string_view key, std::string& target, std::vector<std::string_view> words = {}) {
   return {key, &target, 0, 0, std::move(words), false};
+}
+
+/// What a model may name as its wire format.
+std::vector<std::string_view> format_words() {
+  std::vector<std::string_view> words{providers_format};
+  words.insert(words.end(), std::begin(wire_formats), std::end(wire_formats));
+  return words;
+}
+
+/// The numbers that a model may have and that the fallback has for all.
+void add_limits(context::model_limits& limits, std::optional<std::int64_t>& request_limit_bytes,
+                fields& members) {
+  members.push_back(number("context_window", &limits.window_tokens, window_min_tokens, tokens_max));
+  members.push_back(number("input_cap", &limits.input_cap_tokens, window_min_tokens, tokens_max));
+  members.push_back(number("max_output", &limits.max_output_tokens, 1, tokens_max));
+  members.push_back(number("auto_compact_percent", &limits.threshold_percent, 1, 100));
+  members.push_back(
+      number("auto_compact_tokens", &limits.auto_compact_limit_tokens, 1, tokens_max));
+  members.push_back(number("request_limit_bytes", &request_limit_bytes, 1'024, bytes_max));
 }
 
 template <class... Fs>
@@ -63,6 +83,7 @@ fields fields_of(settings& values) {
       text("log_file", values.log_file),
       number("embedded_window_tokens", &values.embedded_window_tokens, window_min_tokens,
              tokens_max),
+      number("embedded_delta_ms", &values.embedded_delta_ms, 0, embedded_delta_max_ms),
   };
 }
 
@@ -70,6 +91,7 @@ fields fields_of(provider_settings& values) {
   return {
       text("name", values.name),
       text("base_url", values.base_url),
+      text("format", values.format, {std::begin(wire_formats), std::end(wire_formats)}),
       text("api_key_env", values.api_key_env),
       text("api_key_file", values.api_key_file),
       text("max_tokens_field", values.max_tokens_field, {"max_completion_tokens", "max_tokens"}),
@@ -85,15 +107,18 @@ fields fields_of(provider_settings& values) {
 }
 
 fields fields_of(model_settings& values) {
-  auto& limits = values.limits;
-  return {
-      text("name", values.name),
-      number("context_window", &limits.window_tokens, window_min_tokens, tokens_max),
-      number("input_cap", &limits.input_cap_tokens, window_min_tokens, tokens_max),
-      number("max_output", &limits.max_output_tokens, 1, tokens_max),
-      number("auto_compact_percent", &limits.threshold_percent, 1, 100),
-      number("auto_compact_tokens", &limits.auto_compact_limit_tokens, 1, tokens_max),
-  };
+  fields members{text("name", values.name)};
+  add_limits(values.limits, values.request_limit_bytes, members);
+  members.push_back(text("format", values.format, format_words()));
+  members.push_back(text("reasoning", values.reasoning,
+                         {std::begin(reasoning_words), std::end(reasoning_words)}));
+  return members;
+}
+
+fields fields_of(fallback_settings& values) {
+  fields members;
+  add_limits(values.limits, values.request_limit_bytes, members);
+  return members;
 }
 
 fields fields_of(compaction_settings& values) {
@@ -147,6 +172,7 @@ fields fields_of(command_tool_settings& values) {
 
 std::vector<section> sections_of(settings& values) {
   return {{"", fields_of(values)},
+          {"fallback", fields_of(values.fallback)},
           {"compaction", fields_of(values.compaction)},
           {"session", fields_of(values.session)},
           {"server", fields_of(values.server)}};

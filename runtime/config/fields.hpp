@@ -32,6 +32,7 @@ using fields = std::vector<field>;
 fields fields_of(settings& values); // the keys that stand in no table
 fields fields_of(provider_settings& values);
 fields fields_of(model_settings& values);
+fields fields_of(fallback_settings& values);
 fields fields_of(compaction_settings& values);
 fields fields_of(session_settings& values);
 fields fields_of(server_settings& values);

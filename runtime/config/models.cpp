@@ -9,10 +9,40 @@ namespace {
 
 constexpr std::size_t listed_models_max = 20;
 
-resolved_model resolve(const std::string& provider, bool embedded, const model_settings& model) {
-  resolved_model out{provider, model.name, embedded, model.limits, 0, ""};
-  out.window_tokens = model.limits.window_tokens.value_or(context::default_window_tokens);
-  out.window_origin = model.limits.window_tokens ? "settings" : "default";
+std::optional<std::int64_t> first_of(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+  return a ? a : b;
+}
+
+context::model_limits limits_of(const model_settings& model, const fallback_settings& fallback) {
+  const auto& own = model.limits;
+  const auto& other = fallback.limits;
+  context::model_limits out;
+  out.window_tokens = first_of(own.window_tokens, other.window_tokens);
+  out.input_cap_tokens = first_of(own.input_cap_tokens, other.input_cap_tokens);
+  out.max_output_tokens = first_of(own.max_output_tokens, other.max_output_tokens);
+  out.auto_compact_limit_tokens =
+      first_of(own.auto_compact_limit_tokens, other.auto_compact_limit_tokens);
+  out.threshold_percent = first_of(own.threshold_percent, other.threshold_percent);
+  return out;
+}
+
+const char* window_origin_of(const model_settings& model, const fallback_settings& fallback) {
+  if (model.limits.window_tokens)
+    return "settings";
+  return fallback.limits.window_tokens ? "fallback" : "default";
+}
+
+resolved_model resolve(const provider_settings& provider, const model_settings& model,
+                       const fallback_settings& fallback) {
+  resolved_model out;
+  out.provider = provider.name;
+  out.name = model.name;
+  out.embedded = provider.base_url.empty();
+  out.limits = limits_of(model, fallback);
+  out.window_tokens = out.limits.window_tokens.value_or(context::default_window_tokens);
+  out.window_origin = window_origin_of(model, fallback);
+  out.request_limit_bytes = first_of(model.request_limit_bytes, fallback.request_limit_bytes)
+                                .value_or(provider.request_limit_bytes);
   return out;
 }
 
@@ -34,7 +64,7 @@ result<resolved_model> find_model(const settings& values, const std::string& nam
     for (const auto& provider : values.providers)
       for (const auto& model : provider.models)
         if (wanted == (with_provider ? provider.name + "/" + model.name : model.name))
-          return resolve(provider.name, provider.base_url.empty(), model);
+          return resolve(provider, model, values.fallback);
     return std::nullopt;
   };
   if (auto found = search(false))
@@ -43,9 +73,16 @@ result<resolved_model> find_model(const settings& values, const std::string& nam
     return *std::move(found);
   if (wanted != embedded_model)
     return unknown(values, wanted);
-  model_settings embedded{std::string(embedded_model), {}};
+  provider_settings inside;
+  inside.name = embedded_model;
+  model_settings embedded;
+  embedded.name = embedded_model;
   embedded.limits.window_tokens = values.embedded_window_tokens;
-  return resolve(std::string(embedded_model), true, embedded);
+  return resolve(inside, embedded, values.fallback);
+}
+
+const std::string& format_of(const provider_settings& provider, const model_settings& model) {
+  return model.format == providers_format ? provider.format : model.format;
 }
 
 std::vector<std::string> model_names(const settings& values) {
@@ -58,6 +95,14 @@ std::vector<std::string> model_names(const settings& values) {
     for (const auto& model : provider.models)
       add(model.name);
   add(std::string(embedded_model));
+  return out;
+}
+
+std::vector<std::string> all_model_names(const settings& values) {
+  auto out = model_names(values);
+  for (const auto& provider : values.providers)
+    for (const auto& model : provider.models)
+      out.push_back(provider.name + "/" + model.name);
   return out;
 }
 

@@ -14,13 +14,13 @@ namespace rind::config {
 inline constexpr std::string_view embedded_model = "embedded"; // also the name of its provider
 
 struct resolved_model {
-  std::string provider;  // the provider's name
-  std::string name;      // as the provider knows it
-  bool embedded = false; // runs in the process, no network
-  context::model_limits
-      limits; // for resolve_budget; the window is absent where the settings give none
+  std::string provider;         // the provider's name
+  std::string name;             // as the provider knows it
+  bool embedded = false;        // runs in the process, no network
+  context::model_limits limits; // its own, else the fallback's; for resolve_budget
   std::int64_t window_tokens = 0;
-  std::string window_origin; // "settings" or "default"
+  std::string window_origin; // "settings", "fallback" or "default"
+  std::int64_t request_limit_bytes = 0;
 };
 
 /// The model `name`: a model's name (the first provider that has it), "provider/model", or empty
@@ -28,7 +28,13 @@ struct resolved_model {
 /// Else a failure, unknown_model, that lists what there is.
 result<resolved_model> find_model(const settings& values, const std::string& name);
 
-/// The names that find_model knows, in the order of the settings, the embedded model last.
+/// The wire format of a model of this provider.
+const std::string& format_of(const provider_settings& provider, const model_settings& model);
+
+/// The names of the models, in the order of the settings, the embedded model last.
 std::vector<std::string> model_names(const settings& values);
+
+/// All names that find_model knows: those of model_names, then each with its provider's.
+std::vector<std::string> all_model_names(const settings& values);
 
 } // namespace rind::config

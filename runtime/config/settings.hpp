@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,10 +13,21 @@
 
 namespace rind::config {
 
-/// One model of a provider. Absent numbers are unknown and fall back as docs/configuration.md says.
+/// The wire formats that a provider may speak.
+inline constexpr std::string_view wire_formats[]{"chat", "responses", "anthropic"};
+inline constexpr std::string_view providers_format = "provider"; // of a model: as its provider
+
+/// How much a model is asked to think, by rising effort after two that ask for nothing.
+inline constexpr std::string_view reasoning_words[]{"default", "none", "low", "medium", "high"};
+
+/// One model of a provider. Absent numbers are those of `settings::fallback`, else of the provider,
+/// else the defaults of context/budget.hpp.
 struct model_settings {
   std::string name;
   context::model_limits limits;
+  std::optional<std::int64_t> request_limit_bytes;
+  std::string format{providers_format}; // or one of wire_formats
+  std::string reasoning{reasoning_words[0]};
 };
 
 /// A key that must not be printed. Its text is read only where a request is built.
@@ -32,7 +44,8 @@ private:
 
 struct provider_settings {
   std::string name = "default";
-  std::string base_url;     // "https://host/v1"; empty: the embedded model
+  std::string base_url;        // "https://host/v1"; empty: the embedded model
+  std::string format = "chat"; // of its models that name none
   secret api_key;           // from an environment variable or a file, never from the settings' text
   std::string api_key_env;  // the variable that holds the key; empty: none is named
   std::string api_key_file; // or the file that does
@@ -47,6 +60,12 @@ struct provider_settings {
   std::int64_t requests_in_flight_max = 1'024;
   std::int64_t request_limit_bytes = context::default_request_limit_bytes;
   std::vector<model_settings> models;
+};
+
+/// What holds for every model that does not say otherwise.
+struct fallback_settings {
+  context::model_limits limits;
+  std::optional<std::int64_t> request_limit_bytes;
 };
 
 struct compaction_settings {
@@ -101,6 +120,9 @@ struct settings {
   std::string log_file;                     // empty: standard error
   std::vector<provider_settings> providers; // none: the embedded model
   std::int64_t embedded_window_tokens = 32'000;
+  fallback_settings fallback;
+  std::optional<std::int64_t> embedded_delta_ms; // pause before each delta of the embedded model;
+                                                 // unset: none, but at a person's terminal
   compaction_settings compaction;
   session_settings session;
   server_settings server;

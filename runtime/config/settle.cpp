@@ -83,7 +83,7 @@ void add_given_provider(const given_value& url, reading& out) {
     return;
   out.note(model_key_of(index, provider.models.size(), "name"), out.origin_of(model_key),
            std::nullopt);
-  provider.models.push_back({name, {}});
+  provider.models.push_back({name, {}, {}});
 }
 
 void choose_default_model(reading& out) {

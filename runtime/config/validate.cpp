@@ -162,6 +162,8 @@ private:
       return "must be a URL that begins with https:// or http://, without spaces";
     if (url.find_first_of("?#") != std::string_view::npos)
       return "must not hold `?` or `#`: the path of the request is added to it";
+    if (const auto path = request_path_of(url); !path.empty())
+      return "must end before `" + std::string(path) + "`: the path of the request is added to it";
     const auto rest = url.substr(scheme->size());
     const auto authority = rest.substr(0, rest.find('/'));
     if (authority.find('@') != std::string_view::npos)
@@ -174,6 +176,17 @@ private:
     return host_end == authority.size() || is_port(authority.substr(host_end + 1))
                ? ""
                : "has a port that is no number from 1 to 65535";
+  }
+
+  /// The path of a request where somebody took a request's whole URL for the base.
+  static std::string_view request_path_of(std::string_view url) {
+    constexpr std::string_view paths[]{"/chat/completions", "/completions", "/responses",
+                                       "/messages"};
+    while (url.ends_with('/'))
+      url.remove_suffix(1);
+    const auto path =
+        std::find_if(std::begin(paths), std::end(paths), [&](auto p) { return url.ends_with(p); });
+    return path == std::end(paths) ? std::string_view{} : *path;
   }
 
   static bool is_port(std::string_view text) {

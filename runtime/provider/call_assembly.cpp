@@ -33,24 +33,47 @@ call_assembly::slot* call_assembly::find(const call_piece& piece) {
   return nullptr;
 }
 
-bool call_assembly::take(call_piece piece) {
-  arguments_bytes_ += piece.arguments.size();
-  if (arguments_bytes_ > answer_arguments_bytes_max || piece.id.size() > answer_name_bytes_max ||
-      piece.name.size() > answer_name_bytes_max)
+bool call_assembly::open(call_piece piece) {
+  if (slots_.size() >= answer_calls_max)
     return false;
-  auto* open = find(piece);
-  if (open == nullptr || opens_new(open->call, piece)) {
-    if (slots_.size() >= answer_calls_max)
-      return false;
-    slots_.push_back(
-        {piece.index, {std::move(piece.id), std::move(piece.name), std::move(piece.arguments)}});
-    return true;
-  }
-  if (open->call.id.empty())
-    open->call.id = std::move(piece.id);
-  if (open->call.name.empty())
-    open->call.name = std::move(piece.name);
-  open->call.arguments += piece.arguments;
+  slots_.push_back(
+      {piece.index, {std::move(piece.id), std::move(piece.name), std::move(piece.arguments)}});
+  return true;
+}
+
+bool call_assembly::admits(const call_piece& piece) {
+  arguments_bytes_ += piece.arguments.size();
+  return arguments_bytes_ <= answer_arguments_bytes_max &&
+         piece.id.size() <= answer_name_bytes_max && piece.name.size() <= answer_name_bytes_max;
+}
+
+bool call_assembly::take(call_piece piece) {
+  if (!admits(piece))
+    return false;
+  auto* found = find(piece);
+  if (found == nullptr || opens_new(found->call, piece))
+    return open(std::move(piece));
+  if (found->call.id.empty())
+    found->call.id = std::move(piece.id);
+  if (found->call.name.empty())
+    found->call.name = std::move(piece.name);
+  found->call.arguments += piece.arguments;
+  return true;
+}
+
+bool call_assembly::complete(call_piece piece) {
+  auto* found = find(piece);
+  if (found != nullptr)
+    arguments_bytes_ -= found->call.arguments.size();
+  if (!admits(piece))
+    return false;
+  if (found == nullptr)
+    return open(std::move(piece));
+  if (!piece.id.empty())
+    found->call.id = std::move(piece.id);
+  if (!piece.name.empty())
+    found->call.name = std::move(piece.name);
+  found->call.arguments = std::move(piece.arguments);
   return true;
 }
 

@@ -26,6 +26,9 @@ public:
   /// False once a bound is passed: too many calls, too long names or arguments.
   bool take(call_piece piece);
 
+  /// A whole call: it replaces what came in pieces for its index, or opens a call. False as above.
+  bool complete(call_piece piece);
+
   bool empty() const { return slots_.empty(); }
 
   /// The calls in the order of their opening. Arguments that never came are `{}`; a call without an
@@ -40,6 +43,8 @@ private:
   };
 
   slot* find(const call_piece& piece);
+  bool open(call_piece piece);
+  bool admits(const call_piece& piece); // counts its arguments
 
   std::vector<slot> slots_;
   std::size_t arguments_bytes_ = 0;

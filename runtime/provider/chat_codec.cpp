@@ -3,6 +3,8 @@
 
 #include "runtime/provider/chat_decoder.hpp"
 #include "runtime/provider/lenient_json.hpp"
+#include "runtime/provider/request_parts.hpp"
+#include "runtime/provider/resent_reasoning.hpp"
 
 namespace rind::provider {
 
@@ -24,12 +26,6 @@ const char* role_name(message_role role) {
   return "user";
 }
 
-std::string arguments_text(const std::string& arguments) {
-  if (arguments.empty())
-    return "{}";
-  return parse_outside_json(arguments) ? arguments : dump(json{{"invalid_json", arguments}});
-}
-
 json call_json(const tool_call& call) {
   return {{"id", call.id},
           {"type", "function"},
@@ -41,13 +37,10 @@ void add_assistant_members(json& object, const message& m) {
     object["content"] = nullptr;
   for (const auto& call : m.tool_calls)
     object["tool_calls"].push_back(call_json(call));
-  if (!m.reasoning || m.reasoning->opaque.empty())
-    return;
-  const auto extra = parse_outside_json(m.reasoning->opaque);
-  if (extra && extra->is_object())
-    for (const auto& [key, value] : extra->items())
-      if (!object.contains(key))
-        object[key] = value;
+  const auto members = members_of(m, chat_format);
+  for (const auto& [key, value] : members.items())
+    if (!object.contains(key))
+      object[key] = value;
 }
 
 } // namespace
@@ -65,15 +58,12 @@ std::string render_tools(const tool_definitions& tools) {
   if (!tools || tools->empty())
     return {};
   auto list = json::array();
-  for (const auto& tool : *tools) {
-    auto parameters = parse_outside_json(tool.parameters);
-    if (!parameters || !parameters->is_object())
-      parameters = json{{"type", "object"}, {"properties", json::object()}};
-    list.push_back(
-        {{"type", "function"},
-         {"function",
-          {{"name", tool.name}, {"description", tool.description}, {"parameters", *parameters}}}});
-  }
+  for (const auto& tool : *tools)
+    list.push_back({{"type", "function"},
+                    {"function",
+                     {{"name", tool.name},
+                      {"description", tool.description},
+                      {"parameters", parameters_object(tool)}}}});
   return dump(list);
 }
 
@@ -97,6 +87,8 @@ std::string join_body(const sampling_request& request, const chat_options& optio
   if (request.output_limit_tokens > 0)
     body += ',' + dump(json(options.max_tokens_field)) + ':' +
             std::to_string(request.output_limit_tokens);
+  if (request.kind == sampling_kind::assistant && is_wish(options.effort))
+    body += ",\"reasoning_effort\":" + dump(json(to_string(options.effort)));
   body += ",\"stream\":true,\"stream_options\":{\"include_usage\":true}}";
   return body;
 }

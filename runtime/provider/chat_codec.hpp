@@ -4,18 +4,21 @@
 
 #include <string>
 
+#include "runtime/provider/reasoning_effort.hpp"
 #include "runtime/provider/wire_codec.hpp"
 
 namespace rind::provider {
 
 struct chat_options {
   std::string max_tokens_field = "max_completion_tokens"; // or "max_tokens"
+  reasoning_effort effort = reasoning_effort::unset;
 };
 
+/// Marks reasoning that this format wrote (resent_reasoning.hpp).
+inline constexpr std::string_view chat_format = "chat";
+
 /// One message as a JSON object. Content is null only beside calls. Reasoning is resent only where
-/// its `opaque` is a JSON object: its members are merged into the message. Arguments are sent as
-/// the model wrote them; text that is no JSON goes inside
-/// {"invalid_json": text}, which strict servers accept.
+/// this format kept members for it: they are merged into the message.
 std::string render_message(const message& m);
 
 /// The `tools` array, or "" without tools.

@@ -43,6 +43,18 @@ provider_error refusal(std::int64_t prompt_tokens, std::int64_t window_tokens) {
   return error;
 }
 
+/// A text as its deltas.
+std::vector<std::string> pieces_of(std::string_view text) {
+  const auto piece_bytes = std::max(delta_bytes_min, text.size() / embedded_deltas_max +
+                                                         4); // 4: a cut moves back by up to 3 bytes
+  std::vector<std::string> pieces;
+  while (!text.empty()) {
+    pieces.emplace_back(prefix_of(text, piece_bytes));
+    text.remove_prefix(pieces.back().size());
+  }
+  return pieces;
+}
+
 /// Ids are unique among the calls of the conversation: they count the calls that it holds.
 void number_calls(std::vector<tool_call>& calls, const sampling_request& request) {
   std::size_t earlier = 0;
@@ -69,7 +81,10 @@ std::int64_t embedded_prompt_tokens(const sampling_request& request) {
   return tokens_of_bytes(bytes);
 }
 
-embedded_model::embedded_model(embedded_options options) : options_(options) {}
+embedded_model::embedded_model(embedded_options options) : options_(options) {
+  if (options.delta_ms > 0)
+    pace_ = std::make_unique<embedded_pace>(options.delta_ms);
+}
 
 void embedded_model::start(sampling_request request, sampling_sink sink) {
   const auto prompt_tokens = embedded_prompt_tokens(request);
@@ -100,20 +115,24 @@ void embedded_model::start(sampling_request request, sampling_sink sink) {
                                                               : "tool_calls";
   answer.usage.input_tokens = prompt_tokens;
   answer.usage.output_tokens = std::min(output_tokens, limit_tokens);
-  if (!stream(request.request_id, reply.text, sink)) {
-    sink.on_end(sampling_cancelled{});
-    return;
-  }
+  const auto pieces = pieces_of(reply.text);
   message m;
   m.role = message_role::assistant;
   m.content = std::move(reply.text);
   m.tool_calls = std::move(reply.calls);
   m.model = request.model;
   answer.msg = std::make_shared<const message>(std::move(m));
-  sink.on_end(std::move(answer));
+  if (pace_)
+    return pace_->start(request.request_id, pieces, std::move(sink), std::move(answer));
+  if (stream(request.request_id, pieces, sink))
+    sink.on_end(std::move(answer));
+  else
+    sink.on_end(sampling_cancelled{});
 }
 
 void embedded_model::cancel(const std::string& request_id) {
+  if (pace_)
+    return pace_->cancel(request_id);
   const std::lock_guard lock{mutex_};
   if (const auto running = running_.find(request_id); running != running_.end())
     running->second = true;
@@ -125,22 +144,17 @@ bool embedded_model::is_cancelled(const std::string& request_id) {
   return running != running_.end() && running->second;
 }
 
-/// Streams a text; false if it was cancelled on the way. The sink is never called under the lock,
+/// Streams pieces; false if it was cancelled on the way. The sink is never called under the lock,
 /// so that it may call cancel.
-bool embedded_model::stream(const std::string& request_id, const std::string& text,
+bool embedded_model::stream(const std::string& request_id, const std::vector<std::string>& pieces,
                             const sampling_sink& sink) {
-  const auto piece_bytes = std::max(delta_bytes_min, text.size() / embedded_deltas_max +
-                                                         4); // 4: a cut moves back by up to 3 bytes
-  std::string_view rest{text};
   {
     const std::lock_guard lock{mutex_};
     running_.emplace(request_id, false);
   }
   bool cancelled = false;
-  while (!rest.empty() && !cancelled) {
-    const auto piece = prefix_of(rest, piece_bytes);
-    sink.on_delta({std::string{piece}, {}});
-    rest.remove_prefix(piece.size());
+  for (auto piece = pieces.begin(); piece != pieces.end() && !cancelled; ++piece) {
+    sink.on_delta({*piece, {}});
     cancelled = is_cancelled(request_id);
   }
   const std::lock_guard lock{mutex_};

@@ -9,6 +9,7 @@
 #include "runtime/provider/error_evidence.hpp"
 #include "runtime/provider/error_patterns.hpp"
 #include "runtime/provider/phrase.hpp"
+#include "runtime/provider/phrase_shape.hpp"
 #include "runtime/provider/retry_hint.hpp"
 
 namespace rind::provider {
@@ -28,6 +29,10 @@ constexpr std::array<int, 6> wording_statuses{0, 400, 403, 413, 422, 500};
 /// Servers that answer an empty 400 or 413 to a prompt that is too long.
 constexpr std::array<std::string_view, 1> empty_overflow_providers{"cerebras"};
 
+constexpr std::string_view cut_mark = "…"; // that excerpt puts behind what it cut
+
+constexpr double doubtful_share = 0.1; // of the window
+
 constexpr std::int64_t shrink_room_tokens =
     1'024; // of output that must be left for lowering the output limit to help
 constexpr std::int64_t shrink_room_share = 16; // or this part of a small window
@@ -44,8 +49,9 @@ public:
       : head_(head), sent_(sent), evidence_(read_evidence(body)) {
     for (const auto& m : evidence_.messages)
       texts_.push_back(normalised(m));
-    if (const auto type = header_value(head, "x-amzn-errortype"); !type.empty())
-      evidence_.codes.push_back(lowered(type.substr(0, type.find(':'))));
+    for (const auto* name : {"x-amzn-errortype", ":exception-type"})
+      if (const auto type = header_value(head, name); !type.empty())
+        evidence_.codes.push_back(lowered(type.substr(0, type.find(':'))));
     status_ = head.status >= 400 ? head.status : evidence_.inner_status.value_or(0);
     if (head.status >= 400 && evidence_.inner_status == 429)
       status_ = 429;
@@ -70,62 +76,81 @@ private:
 
   finding find() {
     if (status_ == 402)
-      return {quota, "status 402", {}};
-    for (const auto code : context_codes())
-      if (has_code(code) && status_ != 429)
-        return {context_length, "code " + std::string{code}, {}};
-    if (const auto found = negative())
+      return {quota, "status:402", {}};
+    for (const auto& rule : context_codes())
+      if (has_code(rule.code) && status_ != 429)
+        return {context_length, "code:" + std::string{rule.code}, {}};
+    if (auto found = negative())
       return *found;
     if (status_ == 429)
-      return {rate_limit, "status 429", {}};
+      return {rate_limit, "status:429", {}};
     if (status_ == 401)
-      return {auth, "status 401", {}};
-    if (const auto found = by_wording(context_wordings()))
-      return *found;
-    if (const auto found = by_wording(other_wordings()))
-      return *found;
-    if (is_about_output_limit())
-      return {invalid_request, "parameter", {}};
-    if (const auto found = by_code(invalid_request))
-      return *found;
-    if (std::find(wording_statuses.begin(), wording_statuses.end(), status_) !=
-        wording_statuses.end())
-      if (const auto found = by_wording(general_context_wordings()))
+      return {auth, "status:401", {}};
+    for (const auto rules : {exempt_wordings(), context_wordings(), other_wordings()})
+      if (auto found = by_wording(rules))
         return *found;
+    if (is_about_output_limit())
+      return {invalid_request, "param:output limit", {}};
+    if (auto found = by_code(invalid_request))
+      return *found;
+    if (auto found = by_general_wording())
+      return *found;
     return by_status();
   }
 
   std::optional<finding> negative() {
     if (has_code_part("perday"))
-      return finding{quota, "a daily quota", {}};
+      return finding{quota, "veto:a daily quota", {}};
     if (has_code_part("perminute"))
-      return finding{rate_limit, "a quota a minute", {}};
+      return finding{rate_limit, "veto:a quota a minute", {}};
     for (const auto error_class : negative_classes) {
-      if (const auto found = by_wording(veto_wordings(), error_class))
+      if (auto found = by_wording(veto_wordings(), error_class)) {
+        found->matched_by.replace(0, found->matched_by.find(':'), "veto");
         return found;
-      if (const auto found = by_code(error_class))
+      }
+      if (auto found = by_code(error_class))
         return found;
     }
     return std::nullopt;
   }
 
   std::optional<finding> by_wording(std::span<const wording_rule> rules,
-                                    std::optional<provider_error_class> only = {}) {
+                                    std::optional<provider_error_class> only = {}) const {
+    stated_numbers ignored;
     for (const auto& rule : rules) {
       if (only && rule.error_class != *only)
         continue;
       for (std::size_t i = 0; i < texts_.size(); ++i)
-        if (match_phrase(rule.phrase, texts_[i], numbers_))
-          return finding{rule.error_class, "wording " + std::string{rule.phrase}, i};
+        if (match_phrase(rule.phrase, texts_[i], ignored))
+          return finding{rule.error_class, "wording:" + std::string{rule.phrase}, i};
     }
-    numbers_ = {};
     return std::nullopt;
+  }
+
+  /// What unseen servers would say, on the statuses with which they say it.
+  std::optional<finding> by_general_wording() const {
+    if (std::find(wording_statuses.begin(), wording_statuses.end(), status_) ==
+        wording_statuses.end())
+      return std::nullopt;
+    for (std::size_t i = 0; i < texts_.size(); ++i)
+      if (const auto complaint = find_length_complaint(texts_[i]); complaint && !is_doubtful())
+        return finding{context_length, "shape:" + complaint->words, i};
+    return by_wording(general_context_wordings());
+  }
+
+  /// A guess by the shape of a sentence does not count where far less was sent than fits and the
+  /// server gives no number.
+  bool is_doubtful() const {
+    const auto is_far_below =
+        sent_.estimated_tokens > 0 && static_cast<double>(sent_.estimated_tokens) <
+                                          doubtful_share * static_cast<double>(sent_.window_tokens);
+    return is_far_below && !numbers_stated().limit;
   }
 
   std::optional<finding> by_code(provider_error_class error_class) const {
     for (const auto& rule : plain_codes())
       if (rule.error_class == error_class && has_code(rule.code))
-        return finding{rule.error_class, "code " + std::string{rule.code}, {}};
+        return finding{rule.error_class, "code:" + std::string{rule.code}, {}};
     return std::nullopt;
   }
 
@@ -140,9 +165,11 @@ private:
 
   /// A complaint about the output limit itself, the prompt's size not being looked at.
   bool is_about_output_limit() const {
-    constexpr std::array<std::string_view, 4> names{"max_tokens", "max_completion_tokens",
-                                                    "max_output_tokens", "max_new_tokens"};
+    const auto names = shape_words(shape_part::output);
     return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+      constexpr std::string_view parameter_mark = "max";
+      if (!name.starts_with(parameter_mark))
+        return false;
       return evidence_.param == name ||
              std::any_of(texts_.begin(), texts_.end(),
                          [&](const auto& t) { return t.find(name) <= 1; });
@@ -150,7 +177,7 @@ private:
   }
 
   finding by_status() const {
-    const auto from = "status " + std::to_string(status_);
+    const auto from = "status:" + std::to_string(status_);
     if (evidence_.is_empty && (status_ == 400 || status_ == 413) && is_known_empty_overflow())
       return {context_length, from + " without a body", {}};
     switch (status_) {
@@ -168,10 +195,14 @@ private:
       return {timeout, from, {}};
     case 413:
       return {request_too_large, from, {}};
+    case 498: // groq: its flexible capacity is used up
     case 529:
       return {overloaded, from, {}};
     case 503:
       return {is_busy() ? overloaded : server_error, from, {}};
+    case 424: // tgi, bedrock: the model failed
+    case 499: // the server's side gave up
+      return {server_error, from, {}};
     default:
       return {status_ >= 500 ? server_error : invalid_request, from, {}};
     }
@@ -187,7 +218,7 @@ private:
   finding inside_stream() const {
     const auto is_ours = has_code_part("invalid_request") || has_code_part("badrequest") ||
                          has_code_part("invalid_argument") || has_code_part("validation");
-    return {is_ours ? unrecognised : server_error, "an error inside the stream", {}};
+    return {is_ours ? unrecognised : server_error, "status:none", {}};
   }
 
   bool is_known_empty_overflow() const {
@@ -216,43 +247,74 @@ private:
     if (result.empty())
       result = head_.status == 0 ? "no words"
                                  : "status " + std::to_string(head_.status) + " without words";
-    return excerpt(result, provider_words_bytes_max);
+    return excerpt(result, provider_words_bytes_max - cut_mark.size());
   }
 
   void add_numbers(provider_error& error) {
     if (error.error_class != context_length)
       return;
-    for (const auto& text : texts_) {
-      for (const auto& rule : context_wordings())
-        match_phrase(rule.phrase, text, numbers_);
-      for (const auto phrase : number_phrases())
-        match_phrase(phrase, text, numbers_);
-    }
-    if (!numbers_.limit)
-      numbers_.limit = evidence_.window_tokens;
-    if (!numbers_.requested)
-      numbers_.requested = evidence_.prompt_tokens;
-    if (!numbers_.requested && numbers_.prompt && numbers_.output)
-      numbers_.requested = *numbers_.prompt + *numbers_.output;
-    error.limit_tokens = numbers_.limit;
-    error.requested_tokens = numbers_.requested;
-    if (numbers_.limit && numbers_.requested && numbers_.output) {
-      const auto room = *numbers_.limit - (*numbers_.requested - *numbers_.output);
-      error.shrink_output_first =
-          room >= std::min(shrink_room_tokens, *numbers_.limit / shrink_room_share);
-    }
+    const auto numbers = numbers_stated();
+    error.limit_tokens = numbers.limit;
+    error.requested_tokens = numbers.requested;
+    if (!error.requested_tokens && numbers.prompt && numbers.output)
+      error.requested_tokens = *numbers.prompt + *numbers.output;
+    error.shrink_output_first = fits_with_less_output(error, numbers);
   }
 
-  void add_retry(provider_error& error) {
-    error.retry_same = should_retry(head_);
+  /// Fields of their own, then known wordings, then what any server would say. The first wins.
+  stated_numbers numbers_stated() const {
+    stated_numbers numbers;
+    for (const auto& text : texts_)
+      for (const auto& rule : context_wordings())
+        match_phrase(rule.phrase, text, numbers);
+    const auto is_counted = numbers.limit.has_value();
+    for (const auto& text : texts_) {
+      for (const auto phrase : number_phrases())
+        match_phrase(phrase, text, numbers);
+      if (is_counted)
+        continue;
+      if (const auto complaint = find_length_complaint(text))
+        for (const auto phrase : sentence_number_phrases())
+          match_phrase(phrase, complaint->rest, numbers);
+    }
+    if (!numbers.limit)
+      numbers.limit = evidence_.window_tokens;
+    if (!numbers.requested)
+      numbers.requested = evidence_.prompt_tokens;
+    return numbers;
+  }
+
+  /// Whether the prompt alone leaves room for an answer.
+  bool fits_with_less_output(const provider_error& error, const stated_numbers& numbers) const {
+    if (!numbers.limit || !numbers.output)
+      return false;
+    auto prompt = numbers.prompt;
+    if (!prompt && error.requested_tokens)
+      prompt = *error.requested_tokens - *numbers.output;
+    if (!prompt) // not counted: the output has to be the one that leaves no room
+      prompt = *numbers.output >= *numbers.limit ? sent_.estimated_tokens : *numbers.limit;
+    return *numbers.limit - *prompt >=
+           std::min(shrink_room_tokens, *numbers.limit / shrink_room_share);
+  }
+
+  void add_retry(provider_error& error) const {
     const auto waits = error.error_class == rate_limit || error.error_class == overloaded ||
                        error.error_class == server_error || error.error_class == timeout;
+    const auto has_settled = error.error_class == context_length || error.error_class == quota;
+    if (!has_settled)
+      error.retry_same = should_retry(head_);
     if (waits)
       error.retry_after_s = retry_after(head_, evidence_, texts_);
     if (has_code("tool_use_failed"))
       error.retry_same = true;
-    if (error.error_class == rate_limit && is_over_the_rate_alone())
+    if (has_code("in_flight_budget_exhausted")) { // other requests hold the money for a moment
+      error.retry_same = true;
+      error.retry_after_s = retry_after(head_, evidence_, texts_);
+    }
+    if (error.error_class == rate_limit && is_over_the_rate_alone()) {
       error.retry_same = false;
+      error.retry_after_s.reset();
+    }
   }
 
   /// One request that is larger than the whole rate: waiting never helps.
@@ -269,7 +331,6 @@ private:
   const sent_facts& sent_;
   error_evidence evidence_;
   std::vector<std::string> texts_; // normalised messages
-  stated_numbers numbers_;
   int status_ = 0;
 };
 

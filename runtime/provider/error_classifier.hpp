@@ -1,7 +1,7 @@
 // What a provider's failure is: one pure function from what came back and what was sent to a
 // provider_error. Evidence is weighed in a fixed order: codes that say "too long"; negative
 // evidence (billing, rates, keys, filters), whatever else the words say; wordings of known servers;
-// look-alikes (bytes, output limits, parameters); general wordings; the status. Words are looked
+// look-alikes (bytes, output limits, parameters); general shapes; the status. Words are looked
 // for in the error's messages only, never in an echo of the request and never in what the model
 // wrote. Codes and wordings are data: error_patterns.hpp.
 #pragma once
@@ -23,7 +23,9 @@ inline constexpr double nearly_full_share = 0.8;
 
 struct classification {
   provider_error error;
-  std::string matched_by; // "code …", "wording …", "status …": for people who ask why
+  /// What decided, for people who ask why: "code:…", "veto:…", "wording:…" (rows of
+  /// error_patterns.hpp), "shape:…" (a general complaint), "param:…", "status:…".
+  std::string matched_by;
 };
 
 /// Classifies the body of a failed response, or the data of an error event (then `head` is that of

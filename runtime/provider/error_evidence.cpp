@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
+#include <cmath>
 
 #include "runtime/provider/embedded_text.hpp"
 #include "runtime/provider/lenient_json.hpp"
@@ -16,19 +16,24 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t depth_max = 10;
+constexpr std::size_t quoted_code_bytes_max = 64;
 
 /// Members that hold words for people.
-constexpr std::array<std::string_view, 14> message_keys{"message",        "error_message",
+constexpr std::array<std::string_view, 15> message_keys{"message",        "error_message",
                                                         "error_msg",      "msg",
                                                         "status_msg",     "detail",
                                                         "details",        "error",
                                                         "errors",         "raw",
                                                         "reason_phrase",  "title",
-                                                        "upstream_error", "error_description"};
+                                                        "upstream_error", "error_description",
+                                                        "description"};
 /// Members that hold words for programs.
-constexpr std::array<std::string_view, 11> code_keys{
-    "code",        "type",    "error_type", "error_code", "status",     "reason",
-    "status_code", "quotaid", "__type",     "errortype",  "blockreason"};
+constexpr std::array<std::string_view, 12> code_keys{
+    "code",        "type",    "error_type", "error_code", "status",      "reason",
+    "status_code", "quotaid", "__type",     "errortype",  "blockreason", "http_code"};
+/// Members that hold seconds to wait.
+constexpr std::array<std::string_view, 3> delay_keys{"resets_in_seconds", "retry_after",
+                                                     "retry_after_seconds"};
 /// Members that may hold a nested error.
 constexpr std::array<std::string_view, 12> nest_keys{
     "promptfeedback", "metadata", "base_resp", "innererror", "inner_error", "response",
@@ -56,12 +61,21 @@ std::optional<int> http_status_of(std::string_view text) {
 }
 
 /// Seconds of "47s", "0.5s".
-std::optional<double> seconds_of(const std::string& text) {
-  char* end = nullptr;
-  const auto value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end != 's' || !(value >= 0))
+std::optional<double> seconds_of(std::string_view text) {
+  double value = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc{} || !std::isfinite(value) || value < 0 ||
+      text.substr(static_cast<std::size_t>(end - text.data())) != "s")
     return std::nullopt;
   return value;
+}
+
+/// A size above zero.
+std::optional<std::int64_t> size_of(const json& value) {
+  if (!value.is_number_integer() || value.get<std::int64_t>() <= 0)
+    return std::nullopt;
+  return value.get<std::int64_t>();
 }
 
 class gatherer {
@@ -99,14 +113,22 @@ private:
       take_code(item.is_string() ? item.get<std::string>() : item.dump());
     else if (key == "param" && item.is_string())
       out_.param = lowered(item.get<std::string>());
-    else if (key == "n_prompt_tokens" && item.is_number_integer())
-      out_.prompt_tokens = item.get<std::int64_t>();
-    else if (key == "n_ctx" && item.is_number_integer())
-      out_.window_tokens = item.get<std::int64_t>();
+    else if (key == "n_prompt_tokens")
+      out_.prompt_tokens = size_of(item);
+    else if (key == "n_ctx")
+      out_.window_tokens = size_of(item);
     else if (key == "retrydelay" && item.is_string())
       out_.retry_delay_s = seconds_of(item.get<std::string>());
-    else if (key == "resets_in_seconds" && item.is_number())
+    else if (is_one_of(key, delay_keys) && item.is_number() && item.get<double>() >= 0)
       out_.retry_delay_s = item.get<double>();
+    else if (key == "base_resp")
+      take_numbered_state(item);
+  }
+
+  /// A state whose numbers are the server's own: they must not be taken for those of another.
+  void take_numbered_state(const json& state) {
+    if (const auto number = count_member(state, "status_code"))
+      add_text(out_.codes, "base_resp " + std::to_string(*number));
   }
 
   void take_code(const std::string& text) {
@@ -118,15 +140,32 @@ private:
     add_text(out_.codes, lowered(prefix_of(text, evidence_text_bytes_max)));
   }
 
-  /// Words, or JSON that travels as text.
+  /// Words, JSON that travels as text, or words around such JSON.
   void take_words(const std::string& text, std::size_t depth) {
     const auto body = trimmed(text);
-    if (!body.empty() && (body.front() == '{' || body.front() == '['))
-      if (const auto inner = parse_outside_json(body)) {
+    const auto begin = body.find_first_of("{[");
+    const auto end = body.find_last_of("}]");
+    if (begin != std::string_view::npos && end != std::string_view::npos && begin < end)
+      if (const auto inner = parse_outside_json(body.substr(begin, end + 1 - begin));
+          inner && (begin == 0 || inner->is_object())) {
+        const auto around = std::string{body.substr(0, begin)} + std::string{body.substr(end + 1)};
+        add_text(out_.messages, std::string{trimmed(around)});
         take(*inner, depth + 1);
         return;
       }
+    take_quoted_codes(body);
     add_text(out_.messages, std::string{body});
+  }
+
+  /// Codes inside of words that some program printed: 'code': 'insufficient_quota'.
+  void take_quoted_codes(std::string_view text) {
+    for (const std::string_view mark : {"'code': '", "'type': '"})
+      for (auto at = text.find(mark); at != std::string_view::npos; at = text.find(mark, at + 1)) {
+        const auto begin = at + mark.size();
+        const auto end = text.find('\'', begin);
+        if (end != std::string_view::npos && end - begin <= quoted_code_bytes_max)
+          take_code(std::string{text.substr(begin, end - begin)});
+      }
   }
 
   error_evidence& out_;
@@ -185,7 +224,7 @@ bool is_error_body(const json& value) {
   if (!value.is_object())
     return true;
   if (is_set(member(value, "error")) || is_set(member(value, "errors")) ||
-      is_set(member(value, "error_message")) ||
+      is_set(member(value, "error_message")) || is_set(member(value, "error_msg")) ||
       is_set(member(member(value, "response"), "error")) ||
       is_set(member(member(value, "promptFeedback"), "blockReason")) ||
       text_member(value, "type") == "error" || text_member(value, "object") == "error")

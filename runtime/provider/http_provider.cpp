@@ -131,17 +131,22 @@ private:
   std::atomic<bool> cancelled_{false};
 };
 
-http_provider::http_provider(config::provider_settings settings,
-                             std::shared_ptr<const wire_codec> codec, http_transport& transport)
+http_provider::http_provider(config::provider_settings settings, model_codecs codecs,
+                             http_transport& transport)
     : settings_(std::make_shared<const config::provider_settings>(std::move(settings))),
-      codec_(std::move(codec)),
+      codecs_(std::move(codecs)),
       transport_(transport),
       running_(std::make_shared<running_exchanges>()) {}
+
+http_provider::http_provider(config::provider_settings settings,
+                             std::shared_ptr<const wire_codec> codec, http_transport& transport)
+    : http_provider(std::move(settings), model_codecs{std::move(codec)}, transport) {}
 
 http_provider::~http_provider() = default;
 
 void http_provider::start(sampling_request request, sampling_sink sink) {
-  auto body = std::make_shared<const std::string>(codec_->request_body(request));
+  const auto codec = codecs_.of(request.model);
+  auto body = std::make_shared<const std::string>(codec->request_body(request));
   const auto bytes = static_cast<std::int64_t>(body->size());
   const auto limit_bytes = or_else(request.byte_limit, settings_->request_limit_bytes);
   if (limit_bytes > 0 && bytes > limit_bytes) {
@@ -156,10 +161,10 @@ void http_provider::start(sampling_request request, sampling_sink sink) {
     sink.on_end(std::move(error));
     return;
   }
-  auto http = make_request(request, std::move(body));
+  auto http = make_request(request, *codec, std::move(body));
   const auto request_id = request.request_id;
   auto handler = std::make_shared<exchange>(http.id, std::move(request), std::move(sink), settings_,
-                                            codec_, running_);
+                                            codec, running_);
   {
     const std::lock_guard lock{running_->mutex};
     running_->by_id.insert_or_assign(request_id, handler);
@@ -182,17 +187,21 @@ void http_provider::cancel(const std::string& request_id) {
   transport_.cancel(handler->id());
 }
 
-http_request http_provider::make_request(const sampling_request& request,
+http_request http_provider::make_request(const sampling_request& request, const wire_codec& codec,
                                          std::shared_ptr<const std::string> body) const {
   http_request http;
   http.id = next_transfer_id();
   http.url = settings_->base_url;
   while (!http.url.empty() && http.url.back() == '/')
     http.url.pop_back();
-  http.url += codec_->path();
+  http.url += codec.path();
   http.headers = {{"Content-Type", "application/json"}, {"Accept", "text/event-stream"}};
-  if (!settings_->api_key.empty())
-    http.headers.push_back({"Authorization", "Bearer " + settings_->api_key.reveal()});
+  for (auto& header : codec.fixed_headers())
+    http.headers.push_back(std::move(header));
+  if (!settings_->api_key.empty()) {
+    const auto auth = codec.auth();
+    http.headers.push_back({auth.name, auth.prefix + settings_->api_key.reveal()});
+  }
   if (!request.session_id.empty())
     http.headers.push_back({"X-Rind-Session", request.session_id});
   http.body = std::move(body);

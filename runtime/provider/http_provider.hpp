@@ -1,5 +1,6 @@
-// A model behind HTTP: sends a request through the HTTP port in one wire format and streams the
-// answer. Retries, limits on requests at once and what an error leads to belong to others.
+// Models behind HTTP: sends a request through the HTTP port in the wire format of its model and
+// streams the answer. Retries, limits on requests at once and what an error leads to belong to
+// others.
 #pragma once
 
 #include <memory>
@@ -7,6 +8,7 @@
 
 #include "runtime/config/settings.hpp"
 #include "runtime/provider/http_port.hpp"
+#include "runtime/provider/model_codecs.hpp"
 #include "runtime/provider/port.hpp"
 #include "runtime/provider/wire_codec.hpp"
 
@@ -24,6 +26,8 @@ namespace rind::provider {
 class http_provider final : public model_provider {
 public:
   /// `transport` must outlive the provider and is shared with others.
+  http_provider(config::provider_settings settings, model_codecs codecs, http_transport& transport);
+  /// The same codec for all models.
   http_provider(config::provider_settings settings, std::shared_ptr<const wire_codec> codec,
                 http_transport& transport);
   ~http_provider() override;
@@ -35,11 +39,11 @@ private:
   class exchange;
   struct running_exchanges;
 
-  http_request make_request(const sampling_request& request,
+  http_request make_request(const sampling_request& request, const wire_codec& codec,
                             std::shared_ptr<const std::string> body) const;
 
   std::shared_ptr<const config::provider_settings> settings_;
-  std::shared_ptr<const wire_codec> codec_;
+  model_codecs codecs_;
   http_transport& transport_;
   std::shared_ptr<running_exchanges> running_;
 };

@@ -11,9 +11,12 @@ namespace {
 constexpr std::size_t text_bytes_max = 4'096;
 constexpr std::size_t digits_max = 15;
 
-/// What begins an echo of the request inside a message.
-constexpr std::array<std::string_view, 5> echo_marks{
-    "'input':", "\"input\":", "input_value=", "'messages':", "\"messages\":"};
+/// What begins an echo of the request inside a message, lower case.
+constexpr std::array<std::string_view, 24> echo_marks{
+    "'input':",     "\"input\":", "input_value=", "'messages':", "\"messages\":", "'content':",
+    "\"content\":", "'text':",    "\"text\":",    "'prompt':",   "\"prompt\":",   "content: \"",
+    "content: '",   "value: \"",  "value: '",     "input: \"",   "input: '",      "text: \"",
+    "text: '",      "got \"",     "got '",        "received \"", "received '",    "near \""};
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -86,7 +89,7 @@ std::string_view take_token(std::string_view& phrase) {
 }
 
 void keep(std::string_view name, std::int64_t value, stated_numbers& numbers) {
-  if (value == of_unknown_scale)
+  if (value <= 0) // of unknown scale, or none
     return;
   auto* field = name == "{limit}"       ? &numbers.limit
                 : name == "{requested}" ? &numbers.requested
@@ -138,8 +141,6 @@ bool match_at(std::string_view phrase, std::string_view text, std::size_t at,
 
 std::string normalised(std::string_view text) {
   text = text.substr(0, text_bytes_max);
-  for (const auto mark : echo_marks)
-    text = text.substr(0, text.find(mark));
   std::string result;
   result.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -154,6 +155,9 @@ std::string normalised(std::string_view text) {
     else if (!result.empty() && result.back() != ' ')
       result += ' ';
   }
+  for (const auto mark : echo_marks)
+    if (const auto at = result.find(mark); at != std::string::npos)
+      result.resize(at);
   return result;
 }
 

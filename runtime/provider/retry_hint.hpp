@@ -20,7 +20,9 @@ std::string_view header_value(const response_head& head, std::string_view name);
 std::optional<double> duration_at(std::string_view text);
 
 /// Seconds to wait: `retry-after-ms`, then `retry-after` (seconds or a date), then the body's own
-/// field, then its words ("try again in 4.77s"), given normalised.
+/// field, then its words ("try again in 4.77s"), given normalised, then the headers of the
+/// allowances that ran out (`x-ratelimit-reset-*`, `anthropic-ratelimit-*-reset`). Dates need the
+/// response's own; what makes no sense is passed over.
 std::optional<double> retry_after(const response_head& head, const error_evidence& evidence,
                                   const std::vector<std::string>& texts);
 

@@ -27,7 +27,12 @@ provider_error overflow(const sampling_answer& answer, std::string code, std::st
 double completion_of(const sampling_answer& answer) {
   if (answer.usage.output_tokens)
     return static_cast<double>(*answer.usage.output_tokens);
-  return answer.msg ? static_cast<double>(context::estimate_message(*answer.msg)) : 0.0;
+  if (!answer.msg)
+    return 0.0;
+  auto tokens = context::estimate_message(*answer.msg);
+  if (answer.msg->reasoning) // written all the same where it is not resent
+    tokens += context::estimate_text(answer.msg->reasoning->text);
+  return static_cast<double>(tokens);
 }
 
 } // namespace

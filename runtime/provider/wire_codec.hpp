@@ -19,6 +19,7 @@ namespace rind::provider {
 inline constexpr std::size_t answer_text_bytes_max = 16u << 20;      // text and reasoning together
 inline constexpr std::size_t answer_arguments_bytes_max = 16u << 20; // of all calls together
 inline constexpr std::size_t answer_calls_max = 256;
+inline constexpr std::size_t answer_parts_max = 1'024;      // blocks, items, pieces of reasoning
 inline constexpr std::size_t answer_name_bytes_max = 1'024; // of a tool's name or a call's id
 
 /// What was sent, as far as an answer or an error is judged by it. Tokens; 0: unknown.
@@ -63,12 +64,24 @@ public:
   virtual token_usage usage() const = 0;
 };
 
+/// The header that carries the key: `prefix` stands before it. Codecs never see the key itself.
+struct key_header {
+  std::string name = "Authorization";
+  std::string prefix = "Bearer ";
+};
+
 class wire_codec {
 public:
   virtual ~wire_codec() = default;
 
   /// Below the base URL, with a leading slash.
   virtual std::string path() const = 0;
+
+  /// How the key travels, where there is one.
+  virtual key_header auth() const { return {}; }
+
+  /// Headers of every request beside the key and the content types.
+  virtual std::vector<http_header> fixed_headers() const { return {}; }
 
   /// The body of the request, in JSON.
   virtual std::string request_body(const sampling_request& request) const = 0;

@@ -19,7 +19,7 @@ provider_settings provider(const std::string& name, const std::vector<std::strin
   out.name = name;
   out.base_url = "https://models.example/v1";
   for (const auto& model : models)
-    out.models.push_back({model, {}});
+    out.models.push_back({model, {}, {}});
   return out;
 }
 
@@ -123,6 +123,10 @@ TEST(settings_rules, an_address_is_http_with_a_host_and_nothing_secret) {
       {"https://h?key=1", "must not hold `?`"},
       {"https://h/#x", "must not hold `?`"},
       {"https://u:p@h", "must not hold a user name"},
+      {"https://h/v1/chat/completions", "must end before `/chat/completions`"},
+      {"https://h/v1/responses/", "must end before `/responses`"},
+      {"https://h/v1/messages", "must end before `/messages`"},
+      {"localhost:8000/v1", "begins with https://"},
   };
   for (const auto& [url, text] : bad) {
     auto values = good();
@@ -158,7 +162,7 @@ TEST(models, S14_the_window_comes_from_the_settings_else_from_the_default) {
 
 TEST(models, a_model_may_be_named_with_its_provider) {
   auto values = good();
-  values.providers[1].models.push_back({"family/large", {}});
+  values.providers[1].models.push_back({"family/large", {}, {}});
   EXPECT_EQ(find_model(values, "b/small")->provider, "b");
   EXPECT_EQ(find_model(values, "b/small")->name, "small");
   EXPECT_EQ(find_model(values, "family/large")->provider, "b") << "a slash in a name is part of it";

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "runtime/provider/chat_codec.hpp"
 #include "runtime/provider/error_classifier.hpp"
@@ -26,6 +27,61 @@ inline sampling_request plain_request() {
 
 inline std::string event(const std::string& data) {
   return "data: " + data + "\n\n";
+}
+
+/// An event with a name, as it stands in the `type` of its data.
+inline std::string named_event(const std::string& data) {
+  const auto value = nlohmann::json::parse(data);
+  return "event: " + value.at("type").get<std::string>() + "\n" + event(data);
+}
+
+inline std::string named_events(const std::vector<std::string>& all) {
+  std::string text;
+  for (const auto& data : all)
+    text += named_event(data);
+  return text;
+}
+
+inline message_ptr user_message(std::string text) {
+  message m;
+  m.content = std::move(text);
+  return std::make_shared<const message>(std::move(m));
+}
+
+inline message_ptr system_message(std::string text) {
+  message m;
+  m.role = message_role::system;
+  m.content = std::move(text);
+  return std::make_shared<const message>(std::move(m));
+}
+
+inline message_ptr answer_message(std::string text, std::vector<tool_call> calls = {},
+                                  std::string opaque = {}) {
+  message m;
+  m.role = message_role::assistant;
+  m.content = std::move(text);
+  m.tool_calls = std::move(calls);
+  m.model = "m";
+  if (!opaque.empty())
+    m.reasoning = reasoning_block{"thought", std::move(opaque)};
+  return std::make_shared<const message>(std::move(m));
+}
+
+inline message_ptr result_message(std::string id, std::string text, bool is_error = false) {
+  message m;
+  m.role = message_role::tool;
+  m.tool_call_id = std::move(id);
+  m.name = "tool";
+  m.content = std::move(text);
+  m.is_error = is_error;
+  return std::make_shared<const message>(std::move(m));
+}
+
+/// The body of a request for these messages.
+inline nlohmann::json body_of(const wire_codec& codec, std::vector<message_ptr> messages,
+                              sampling_request request = plain_request()) {
+  request.messages = std::move(messages);
+  return nlohmann::json::parse(codec.request_body(request));
 }
 
 inline std::string events(const std::vector<std::string>& all) {
@@ -56,14 +112,14 @@ struct response {
   std::vector<http_header> headers{{"content-type", "text/event-stream"}};
   http_result end;
   sent_facts sent;
+  std::shared_ptr<const wire_codec> codec = std::make_shared<chat_codec>();
 };
 
 /// Reads pieces of a body, as the HTTP provider does.
 inline read_result read_pieces(const std::vector<std::string_view>& pieces,
                                const response& r = {}) {
-  const chat_codec codec;
   const auto request = plain_request();
-  response_reader reader{codec, request, r.sent};
+  response_reader reader{*r.codec, request, r.sent};
   read_result result;
   const auto keep = [&](const sampling_delta& d) {
     result.text += d.text;
@@ -100,6 +156,8 @@ inline std::string described(const read_result& r) {
             " in=" + number(a.usage.input_tokens) + " out=" + number(a.usage.output_tokens);
     for (const auto& call : a.msg->tool_calls)
       text += " call=" + call.id + "/" + call.name + "/" + call.arguments;
+    if (a.msg->reasoning)
+      text += " opaque=" + a.msg->reasoning->opaque;
     return text;
   }
   const auto& e = r.error();

@@ -67,7 +67,11 @@ TEST(chat_codec, S26_reasoning_is_resent_only_where_its_opaque_part_says_so) {
   auto m = assistant_with("Yes.", {});
   m.reasoning = reasoning_block{"I thought.", ""};
   EXPECT_EQ(json::parse(render_message(m)).size(), 2u);
-  m.reasoning->opaque = R"({"reasoning_content":"I thought.","role":"user","content":"no"})";
+  m.reasoning->opaque =
+      R"({"format":"responses","members":{"reasoning_content":"I thought."}})"; // of another format
+  EXPECT_EQ(json::parse(render_message(m)).size(), 2u);
+  m.reasoning->opaque =
+      R"({"format":"chat","members":{"reasoning_content":"I thought.","role":"user","content":"no"}})";
   const auto merged = json::parse(render_message(m));
   EXPECT_EQ(merged["reasoning_content"], "I thought.");
   EXPECT_EQ(merged["role"], "assistant");
@@ -95,11 +99,18 @@ TEST(chat_codec, the_body_is_what_the_format_wants) {
   EXPECT_EQ(body["tools"][0]["function"]["parameters"]["properties"]["a"]["type"], "number");
   EXPECT_EQ(body["tools"][1]["function"]["parameters"]["type"], "object");
 
+  EXPECT_FALSE(body.contains("reasoning_effort"));
+
   request.tools = nullptr;
   const auto other = json::parse(chat_codec{{"max_tokens"}}.request_body(request));
   EXPECT_EQ(other["max_tokens"], 100);
   EXPECT_FALSE(other.contains("max_completion_tokens"));
   EXPECT_FALSE(other.contains("tools"));
+
+  const chat_codec eager{{"max_tokens", reasoning_effort::high}};
+  EXPECT_EQ(json::parse(eager.request_body(request))["reasoning_effort"], "high");
+  request.kind = sampling_kind::compact;
+  EXPECT_FALSE(json::parse(eager.request_body(request)).contains("reasoning_effort"));
 }
 
 } // namespace

@@ -67,6 +67,74 @@ TEST(chat_decoder, finds_usage_wherever_it_stands) {
   }
 }
 
+TEST(chat_decoder, F10_usage_is_brought_to_one_contract) {
+  struct row {
+    const char* name;
+    std::string usage;
+    token_usage expected;
+  };
+  for (
+      const auto& [name, usage, expected] : std::vector<row>{
+          {"cached as a subset",
+           R"({"prompt_tokens":150000,"completion_tokens":10,"total_tokens":150010,"prompt_tokens_details":{"cached_tokens":140000}})",
+           {150'000, 10, 140'000, {}}},
+          {"cached beside the prompt",
+           R"({"prompt_tokens":90000,"completion_tokens":10,"total_tokens":150010,"prompt_tokens_details":{"cached_tokens":60000}})",
+           {150'000, 10, 60'000, {}}},
+          {"more cached than prompt, no total",
+           R"({"prompt_tokens":10000,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":140000}})",
+           {150'000, 10, 140'000, {}}},
+          {"no total",
+           R"({"prompt_tokens":150000,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":140000}})",
+           {150'000, 10, 140'000, {}}},
+          {"reasoning beside the answer",
+           R"({"prompt_tokens":100,"completion_tokens":10,"total_tokens":140,"completion_tokens_details":{"reasoning_tokens":30}})",
+           {100, 40, {}, 30}},
+          {"out of range",
+           R"({"prompt_tokens":1e300,"completion_tokens":18446744073709551615,"total_tokens":{}})",
+           {}}}) {
+    const auto r = read(events({hello, stop, R"({"choices":[],"usage":)" + usage + "}", done}));
+    ASSERT_TRUE(r.is_answer()) << name;
+    EXPECT_EQ(r.answer().usage, expected) << name;
+  }
+}
+
+TEST(chat_decoder, S26_reasoning_details_are_joined_and_kept_for_the_next_request) {
+  const auto detail = [](const std::string& list) {
+    return chunk(R"({"reasoning_details":[)" + list + "]}");
+  };
+  const auto r = read(
+      events({detail(R"({"type":"reasoning.text","text":"I ","index":0,"format":"f","id":null})"),
+              detail(R"({"type":"reasoning.text","text":"think","index":0,"signature":null})"),
+              detail(R"({"type":"reasoning.encrypted","data":"c2Vj","index":1},7)"),
+              detail(R"({"type":"reasoning.text","text":"","index":0,"signature":"c2ln+/=="})"),
+              detail(R"({"type":"reasoning.encrypted","data":"+/==","index":1})"),
+              detail(R"({"type":"reasoning.summary","summary":"A"})"),
+              detail(R"({"type":"reasoning.summary","summary":"B"})"),
+              detail(R"({"type":"reasoning.encrypted","id":"e1","data":"x"})"),
+              detail(R"({"type":"reasoning.encrypted","id":"e2","data":"y"})"),
+              chunk(R"({"content":"Yes"})"), stop, done}));
+  ASSERT_TRUE(r.is_answer());
+  EXPECT_EQ(
+      nlohmann::json::parse(r.answer().msg->reasoning->opaque),
+      nlohmann::json::parse(
+          R"({"format":"chat","members":{"reasoning_details":[)"
+          R"({"type":"reasoning.text","text":"I think","index":0,"format":"f","id":null,"signature":"c2ln+/=="},)"
+          R"({"type":"reasoning.encrypted","data":"c2Vj+/==","index":1},{"type":"reasoning.summary","summary":"AB"},)"
+          R"({"type":"reasoning.encrypted","id":"e1","data":"x"},{"type":"reasoning.encrypted","id":"e2","data":"y"}]}})"));
+  const auto again = nlohmann::json::parse(render_message(*r.answer().msg));
+  EXPECT_EQ(again["reasoning_details"].size(), 5u);
+  EXPECT_EQ(again["content"], "Yes");
+
+  std::string flood;
+  for (std::size_t i = 0; i <= answer_parts_max; ++i)
+    flood +=
+        testing::event(detail(R"({"type":"reasoning.text","index":)" + std::to_string(i) + "}"));
+  const auto many = read(flood + events({stop, done}));
+  ASSERT_FALSE(many.is_answer());
+  EXPECT_EQ(many.error().code, "answer_too_large");
+}
+
 TEST(chat_decoder, takes_reasoning_from_one_field) {
   const auto r = read(events({chunk(R"({"reasoning":"I ","reasoning_content":"I "})"),
                               chunk(R"({"reasoning":"think","reasoning_content":"think"})"),

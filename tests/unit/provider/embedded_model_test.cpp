@@ -1,6 +1,8 @@
 // The embedded model: deterministic, bounded, honest about its window, and able to recall what it
 // is shown.
 #include <algorithm>
+#include <functional>
+#include <future>
 
 #include <gtest/gtest.h>
 
@@ -272,6 +274,83 @@ TEST(embedded_model, S4_cancel_ends_the_stream_once) {
   EXPECT_EQ(deltas, 3);
   model.cancel("r1"); // unknown by now
   EXPECT_FALSE(ask(model, request).deltas.empty());
+}
+
+/// Hears an answer that comes on another thread.
+class listener {
+public:
+  explicit listener(std::function<void(std::size_t)> on_delta = {})
+      : on_delta_(std::move(on_delta)) {}
+  sampling_sink sink() {
+    return {[this](sampling_delta d) {
+              heard_.deltas.push_back(std::move(d.text));
+              if (on_delta_)
+                on_delta_(heard_.deltas.size());
+            },
+            [this](sampling_outcome o) {
+              heard_.ends.push_back(std::move(o));
+              ended_.set_value();
+            }};
+  }
+  /// What was heard, once it is over.
+  const heard& all() {
+    over_.wait();
+    return heard_;
+  }
+
+private:
+  std::function<void(std::size_t)> on_delta_;
+  heard heard_;
+  std::promise<void> ended_;
+  std::shared_future<void> over_ = ended_.get_future();
+};
+
+constexpr std::int64_t never_ms = 3'600'000;
+
+TEST(embedded_model, with_a_pause_the_answer_is_the_same_and_its_end_comes_last) {
+  const auto request = request_of({user("write 500 words about rivers")});
+  const auto inline_answer = ask(request);
+  embedded_model model{{32'000, 1}};
+  listener first;
+  listener second;
+  auto other = request;
+  other.request_id = "r2";
+  model.start(request, first.sink());
+  model.start(other, second.sink());
+  EXPECT_EQ(first.all().deltas, inline_answer.deltas);
+  EXPECT_EQ(second.all().text(), first.all().text());
+  EXPECT_EQ(first.all().answer().usage.output_tokens, inline_answer.answer().usage.output_tokens);
+}
+
+TEST(embedded_model, S4_with_a_pause_start_does_not_block_and_cancel_ends_the_pause) {
+  embedded_model model{{32'000, never_ms}};
+  listener one;
+  model.start(request_of({user("write 500 words about rivers")}), one.sink());
+  model.cancel("r2"); // unknown
+  model.cancel("r1");
+  EXPECT_TRUE(std::holds_alternative<sampling_cancelled>(one.all().ends.at(0)));
+  EXPECT_TRUE(one.all().deltas.empty());
+}
+
+TEST(embedded_model, S4_with_a_pause_a_sink_may_cancel) {
+  embedded_model model{{32'000, 1}};
+  listener one([&](std::size_t deltas) {
+    if (deltas == 3)
+      model.cancel("r1");
+  });
+  model.start(request_of({user("write 500 words about rivers")}), one.sink());
+  const auto& all = one.all();
+  EXPECT_TRUE(std::holds_alternative<sampling_cancelled>(all.ends.at(0)));
+  EXPECT_EQ(all.deltas.size(), 3u);
+}
+
+TEST(embedded_model, what_streams_when_the_model_goes_is_cancelled) {
+  listener one;
+  {
+    embedded_model model{{32'000, never_ms}};
+    model.start(request_of({user("hello")}), one.sink());
+  }
+  EXPECT_TRUE(std::holds_alternative<sampling_cancelled>(one.all().ends.at(0)));
 }
 
 TEST(embedded_model, cuts_between_characters) {

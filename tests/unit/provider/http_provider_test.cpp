@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/provider/http_provider.hpp"
-#include "runtime/provider/provider_set.hpp"
 #include "tests/unit/provider/answer_kit.hpp"
 
 namespace rind::provider {
@@ -102,6 +101,26 @@ TEST_F(http_provider_test, sends_what_the_format_and_the_settings_say) {
   EXPECT_EQ(request.timeouts.data_idle_ms, 3);
   EXPECT_EQ(request.timeouts.total_ms, 4);
   EXPECT_FALSE(request.proxy.has_value());
+}
+
+TEST_F(http_provider_test, S41_the_key_travels_in_the_header_that_the_models_format_has) {
+  auto s = settings();
+  s.models = {{"m", {}, {}, "anthropic"}, {"other", {}, {}, "responses"}};
+  http_provider mixed{s, make_codecs(s), transport};
+  auto request = testing::plain_request();
+  mixed.start(request, h.sink());
+  request.model = "other";
+  request.request_id = "r2";
+  mixed.start(request, h.sink());
+  const auto& first = transport.transfers.at(0).request;
+  EXPECT_EQ(first.url, "https://models.example/v1/messages");
+  EXPECT_EQ(header(first, "x-api-key"), "sk-very-secret");
+  EXPECT_EQ(header(first, "anthropic-version"), "2023-06-01");
+  EXPECT_EQ(header(first, "Authorization"), "");
+  const auto& second = transport.transfers.at(1).request;
+  EXPECT_EQ(second.url, "https://models.example/v1/responses");
+  EXPECT_EQ(header(second, "Authorization"), "Bearer sk-very-secret");
+  EXPECT_EQ(header(second, "x-api-key"), "");
 }
 
 TEST_F(http_provider_test, S23_deadlines_of_the_request_go_first) {
@@ -230,36 +249,6 @@ TEST_F(http_provider_test, a_redirect_is_told_as_what_it_is) {
   transport.end();
   EXPECT_EQ(h.error().error_class, provider_error_class::invalid_request);
   EXPECT_EQ(h.error().code, "redirected");
-}
-
-TEST(provider_set, the_first_provider_of_a_model_serves_it) {
-  scripted_transport first_transport;
-  scripted_transport second_transport;
-  http_provider first{settings(), std::make_shared<chat_codec>(), first_transport};
-  http_provider second{settings(), std::make_shared<chat_codec>(), second_transport};
-  auto set = std::make_shared<provider_set>();
-  EXPECT_TRUE(set->add({"m", "one", &first, {}}));
-  EXPECT_FALSE(set->add({"m", "two", &second, {}}));
-  EXPECT_TRUE(set->add({"n", "two", &second, {}}));
-  EXPECT_EQ(set->models(), (std::vector<std::string>{"m", "n"}));
-  EXPECT_EQ(set->find("m")->provider_name, "one");
-  EXPECT_EQ(set->find("o"), nullptr);
-
-  fan_out_provider all{set};
-  heard h;
-  all.start(testing::plain_request(), h.sink());
-  EXPECT_EQ(first_transport.transfers.size(), 1u);
-  auto other = testing::plain_request();
-  other.model = "n";
-  other.request_id = "r2";
-  all.start(other, h.sink());
-  EXPECT_EQ(second_transport.transfers.size(), 1u);
-  all.cancel("r2");
-  EXPECT_TRUE(second_transport.transfers.at(0).cancelled);
-  EXPECT_FALSE(first_transport.transfers.at(0).cancelled);
-  other.model = "o";
-  all.start(other, h.sink());
-  EXPECT_EQ(h.error().error_class, provider_error_class::not_found);
 }
 
 } // namespace
