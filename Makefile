@@ -1,9 +1,10 @@
 # The commands of the project. demo and test each do everything on a fresh Debian or Ubuntu machine and share one
 # build, build/release, so that whoever ran the one has compiled most of the other.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+FUZZ_SECONDS ?= 60
 CTEST = ctest --no-tests=error --output-on-failure -j $(JOBS)
 
-.PHONY: help demo test test-asan test-tsan test-canaries bench format check install-deps
+.PHONY: help demo test test-asan test-tsan test-canaries fuzz bench format check install-deps
 
 help:
 	@echo 'make demo          build, then drive 64 sessions through every kind of compaction'
@@ -11,6 +12,7 @@ help:
 	@echo 'make test-asan     the tests under the address and undefined behaviour sanitizers'
 	@echo 'make test-tsan     the tests of everything that owns a thread, under the thread sanitizer'
 	@echo 'make test-canaries prove that the crash test sees known faults of the journal'
+	@echo 'make fuzz          let libFuzzer try the parsers of what providers send, for FUZZ_SECONDS (60)'
 	@echo 'make bench         build and run the benchmarks'
 	@echo 'make format        format the sources in place'
 	@echo 'make check         format, layers, lone headers, build and tests'
@@ -38,6 +40,11 @@ test-canaries:
 	scripts/install-deps test
 	cmake --preset release
 	scripts/check-canaries build/release
+
+fuzz:
+	scripts/install-deps fuzz
+	cmake --preset fuzz
+	scripts/fuzz build/fuzz $(FUZZ_SECONDS)
 
 bench:
 	scripts/install-deps bench

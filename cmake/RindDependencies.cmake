@@ -12,7 +12,8 @@ find_package(Boost 1.74 REQUIRED)
 find_package(CLI11 REQUIRED)
 
 # Distributions do not build CAF for the thread sanitizer: what stands on it is left out there, all the rest is built.
-if(RIND_SANITIZE STREQUAL "thread")
+# Fuzz targets need nothing of it.
+if(RIND_SANITIZE STREQUAL "thread" OR RIND_FUZZ)
   set(RIND_WITH_CAF OFF)
 else()
   set(RIND_WITH_CAF ON)
