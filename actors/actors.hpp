@@ -98,6 +98,8 @@ using compaction_service_actor = caf::typed_actor<
     asks<compact_request, compaction_reply>,
     /// Before the commit: no boundary. After it: the boundary stays.
     tells<cancel_compaction>,
+    /// The same for an operation whose runner is lost; see end_compaction_command.
+    asks<end_compaction_command, done_reply>,
     /// A piece of a summary: only resets the silence.
     tells<sampling_progressed>,
     /// A summary's end.
@@ -196,7 +198,9 @@ using directory_actor = caf::typed_actor<
     /// A session asks to be let go.
     asks<passivate_command, done_reply>,
     /// Stop every session in two steps; answered when all are idle.
-    asks<stop_command, done_reply>>;
+    asks<stop_command, done_reply>,
+    /// Give up those that are not; answered with who they are.
+    asks<abandon_sessions_command, abandoned_sessions_reply>>;
 
 /// One a client: parses, dispatches, and holds the bounded outgoing queue.
 using connection_actor =
@@ -227,12 +231,14 @@ RIND_ACTOR_MESSAGE(cancel_sampling)
 RIND_ACTOR_MESSAGE(sampling_progressed)
 RIND_ACTOR_MESSAGE(sampling_ended)
 RIND_ACTOR_MESSAGE(start_sampling)
+RIND_ACTOR_MESSAGE(overdue_tick)
 RIND_ACTOR_MESSAGE(cancel_tool)
 RIND_ACTOR_MESSAGE(tool_progressed)
 RIND_ACTOR_MESSAGE(tool_ended)
 RIND_ACTOR_MESSAGE(tool_overdue)
 RIND_ACTOR_MESSAGE(run_tool)
 RIND_ACTOR_MESSAGE(cancel_compaction)
+RIND_ACTOR_MESSAGE(end_compaction_command)
 RIND_ACTOR_MESSAGE(compaction_begun)
 RIND_ACTOR_MESSAGE(compact_request)
 RIND_ACTOR_MESSAGE(compaction_reply)
@@ -280,6 +286,8 @@ RIND_ACTOR_MESSAGE(find_live_command)
 RIND_ACTOR_MESSAGE(find_live_reply)
 RIND_ACTOR_MESSAGE(forget_session_command)
 RIND_ACTOR_MESSAGE(passivate_command)
+RIND_ACTOR_MESSAGE(abandon_sessions_command)
+RIND_ACTOR_MESSAGE(abandoned_sessions_reply)
 RIND_ACTOR_MESSAGE(session_event_message)
 RIND_ACTOR_MESSAGE(bytes_received)
 RIND_ACTOR_MESSAGE(bytes_written)

@@ -6,6 +6,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "actors/append_surely.hpp"
 #include "actors/new_entry.hpp"
 
 namespace rind::actors {
@@ -22,10 +23,16 @@ compaction_service::behavior_type compaction_service::make_behavior() {
   return {
       [this](compact_request& r) { return on_request(r); },
       [this](const cancel_compaction& c) { on_cancel(c); },
+      [this](const end_compaction_command& c) { return on_end(c); },
       [this](const sampling_progressed& p) { on_progress(p); },
       [this](sampling_ended& e) { on_ended(e); },
       [this](const summary_tick& t) { on_tick(t); },
   };
+}
+
+void compaction_service::on_exit() {
+  jobs_.clear();
+  node_.reset();
 }
 
 // -- handlers ------------------------------------------------------------------------
@@ -76,6 +83,19 @@ void compaction_service::on_cancel(const cancel_compaction& c) {
   give_up_summary(j);
   const auto before = j.summary ? j.summary->tokens_before : 0;
   deliver(c.compaction_id, compaction::rejected(outcome_kind::cancelled, before));
+}
+
+// An operation has one compaction at a time.
+caf::result<done_reply> compaction_service::on_end(const end_compaction_command& c) {
+  const auto i = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& j) {
+    return j.second.request.session_id == c.session_id && j.second.request.turn_id == c.turn_id;
+  });
+  if (i == jobs_.end())
+    return done_reply{rind::done{}};
+  const answer<done_reply> reply{make_response_promise<done_reply>()};
+  i->second.ended = reply;
+  on_cancel({i->first});
+  return reply.promise();
 }
 
 void compaction_service::on_progress(const sampling_progressed& p) {
@@ -169,7 +189,7 @@ void compaction_service::ask(job& j) {
   r.request_id = j.sampling_id;
   r.session_id = j.request.session_id;
   r.turn_id = j.request.turn_id;
-  r.model = model;
+  r.model = route->second.wire_name;
   r.kind = sampling_kind::compact;
   r.messages = j.summary->summary.messages;
   r.output_limit_tokens = j.summary->summary.output_limit_tokens;
@@ -225,34 +245,34 @@ void compaction_service::commit(const std::string& id, compaction::boundary_draf
   auto record = std::make_shared<const compaction_record>(std::move(draft.record));
   auto a = append_of(j, entries::boundary{record});
   a.expected_view_position = j.request.context.view->view_position;
-  request(node_->journal, caf::infinite, append_command{std::move(a)})
-      .then(
-          [this, id, record](append_reply& r) {
-            if (r.value) {
-              compaction::outcome o;
-              o.kind = outcome_kind::committed;
-              o.entries = std::move(r.value->entries);
-              o.record = std::get<entries::boundary>(o.entries.back()->body).record;
-              o.usage = record->usage;
-              o.tokens_before = record->tokens_before;
-              o.tokens_after = record->tokens_after;
-              return deliver(id, std::move(o));
-            }
-            auto error = std::move(r.value.error());
-            auto kind = outcome_kind::persistence_failed;
-            if (error.code == error_code::persistence_conflict)
-              kind = outcome_kind::persistence_conflict;
-            else if (error.code == error_code::not_owner)
-              kind = outcome_kind::not_owner;
-            finish(id, compaction::rejected(kind, std::move(error), record->tokens_before,
-                                            record->usage));
-          },
-          [this, id, record](caf::error&) {
-            deliver(id, compaction::rejected(
-                            outcome_kind::persistence_failed,
-                            make_failure(error_code::persistence_failed, "the journal is gone"),
-                            record->tokens_before));
-          });
+  append_surely(this, node_->journal, std::move(a), j.request.context.view->view_position,
+                [this, id, record](append_end end) {
+                  if (end.value)
+                    committed(id, std::move(end.value->entries));
+                  else
+                    not_committed(id, std::move(end.value.error()), *record);
+                });
+}
+
+void compaction_service::committed(const std::string& id, std::vector<entry_ptr> entries) {
+  compaction::outcome o;
+  o.kind = outcome_kind::committed;
+  o.entries = std::move(entries);
+  o.record = std::get<entries::boundary>(o.entries.back()->body).record;
+  o.usage = o.record->usage;
+  o.tokens_before = o.record->tokens_before;
+  o.tokens_after = o.record->tokens_after;
+  deliver(id, std::move(o));
+}
+
+void compaction_service::not_committed(const std::string& id, failure why,
+                                       const compaction_record& record) {
+  auto kind = outcome_kind::persistence_failed;
+  if (why.code == error_code::persistence_conflict)
+    kind = outcome_kind::persistence_conflict;
+  else if (why.code == error_code::not_owner)
+    kind = outcome_kind::not_owner;
+  finish(id, compaction::rejected(kind, std::move(why), record.tokens_before, record.usage));
 }
 
 void compaction_service::give_up_summary(job& j) {
@@ -279,16 +299,15 @@ void compaction_service::finish(const std::string& id, compaction::outcome outco
   auto a =
       append_of(j, entries::usage_recorded{sampling_kind::compact,
                                            j.request.context.budget.summary_model, *outcome.usage});
-  request(node_->journal, caf::infinite, append_command{std::move(a)})
-      .then(
-          [this, id, outcome](append_reply& r) mutable {
-            if (r.value)
-              outcome.entries = std::move(r.value->entries);
-            else
-              spdlog::warn("event=usage_not_recorded reason=\"{}\"", r.value.error().message);
-            deliver(id, std::move(outcome));
-          },
-          [this, id, outcome](caf::error&) { deliver(id, outcome); });
+  append_surely(this, node_->journal, std::move(a), j.request.context.view->view_position,
+                [this, id, outcome](append_end end) mutable {
+                  if (end.value)
+                    outcome.entries = std::move(end.value->entries);
+                  else
+                    spdlog::warn("event=usage_not_recorded reason=\"{}\"",
+                                 end.value.error().message);
+                  deliver(id, std::move(outcome));
+                });
 }
 
 void compaction_service::deliver(const std::string& id, compaction::outcome outcome) {
@@ -298,6 +317,8 @@ void compaction_service::deliver(const std::string& id, compaction::outcome outc
   if (i->second.has_place)
     --places_taken_;
   auto reply = std::move(i->second.reply);
+  if (const auto& ended = i->second.ended)
+    ended->deliver(done_reply{rind::done{}});
   std::erase(waiting_, id);
   jobs_.erase(i);
   reply.deliver(compaction_reply{std::move(outcome)});

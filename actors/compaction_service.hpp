@@ -31,6 +31,8 @@ public:
 
   const char* name() const override { return "compaction_service"; }
   behavior_type make_behavior() override;
+  /// Lets go of those who wait for an outcome.
+  void on_exit() override;
 
 private:
   using promise = answer<compaction_reply>;
@@ -41,6 +43,7 @@ private:
     compaction::request steps;
     std::optional<compaction::summary_plan> summary;
     promise reply;
+    std::optional<answer<done_reply>> ended; // its operation has lost its runner
     bool has_place = false;
     bool committing = false;
     std::string sampling_id;      // of the summary request that is out; empty: none
@@ -54,6 +57,7 @@ private:
   // -- handlers --
   caf::result<compaction_reply> on_request(compact_request& r);
   void on_cancel(const cancel_compaction& c);
+  caf::result<done_reply> on_end(const end_compaction_command& c);
   void on_progress(const sampling_progressed& p);
   void on_ended(sampling_ended& e);
   void on_tick(const summary_tick& t);
@@ -65,6 +69,8 @@ private:
   void arm(job& j, std::int64_t delay_ms);
   void answered(const std::string& id, sampling_outcome outcome);
   void commit(const std::string& id, compaction::boundary_draft draft);
+  void committed(const std::string& id, std::vector<entry_ptr> entries);
+  void not_committed(const std::string& id, failure why, const compaction_record& record);
   void give_up_summary(job& j);
   void finish(const std::string& id, compaction::outcome outcome);
   void deliver(const std::string& id, compaction::outcome outcome);

@@ -29,6 +29,13 @@ connection::behavior_type connection::make_behavior() {
   };
 }
 
+void connection::on_exit() {
+  handles_.clear();
+  open_.clear();
+  destroy(directory_);
+  node_.reset();
+}
+
 // -- in --------------------------------------------------------------------------------
 
 void connection::on_bytes(const bytes_received& b) {
@@ -72,7 +79,7 @@ void connection::take_line(const std::string& line) {
     return push(protocol::error_frame(refused->request_id, refused->error));
   auto& request = std::get<protocol::request>(read);
   const auto s = next_serial_++;
-  open_[s] = {request.request_id, {}};
+  open_[s] = {request.request_id, {}, {}};
   auto call = protocol::read_call(request.method, request.params);
   if (!call)
     return refuse(s, call.error());
@@ -124,8 +131,11 @@ void connection::answer(serial s, const nlohmann::json& result) {
 }
 
 void connection::refuse(serial s, const failure& why) {
-  if (auto i = open_.find(s); i != open_.end())
-    answer(s, protocol::error_frame(i->second.id, why));
+  const auto i = open_.find(s);
+  if (i == open_.end())
+    return;
+  explicit_.erase(i->second.subscribes);
+  answer(s, protocol::error_frame(i->second.id, why));
 }
 
 void connection::answer(serial s, protocol::response_text frame) {

@@ -43,6 +43,8 @@ public:
 
   const char* name() const override { return "connection"; }
   behavior_type make_behavior() override;
+  /// Lets go of its sessions: each holds it as a listener.
+  void on_exit() override;
 
 private:
   using request_id = nlohmann::json;
@@ -51,6 +53,7 @@ private:
   struct open_request {
     request_id id;
     std::string session_id; // that is asked; empty: none
+    std::string subscribes; // to this session, unless it is refused; empty: to none
   };
   using serial = std::uint64_t;
 
@@ -125,7 +128,7 @@ private:
   void command_status(serial s, const std::string& session_id);
   void command_sessions(serial s);
   void command_model(serial s, const std::string& session_id, const std::string& model);
-  void command_context(serial s, const std::string& session_id);
+  void command_context(serial s, const std::string& session_id, const std::string& detail);
 
   node_ptr node_;
   directory_actor directory_;

@@ -247,11 +247,13 @@ void connection::call(serial s, const protocol::calls::session_switch& c) {
 
 void connection::call(serial s, const protocol::calls::session_subscribe& c) {
   const auto id = session_of(c.session_id);
+  // Wanted from here on: another session that becomes current before the answer must not end it.
+  explicit_.insert(id);
+  open_[s].subscribes = id;
   ask<done_reply>(s, id, subscribe_command{options_.id, subscriber{connection_actor{this}}},
-                  [this, s, id](const done_reply& r) {
+                  [this, s](const done_reply& r) {
                     if (!r.value)
                       return refuse(s, r.value.error());
-                    explicit_.insert(id);
                     answer(s, protocol::subscribed_result(subscribed()));
                   });
 }
@@ -360,16 +362,13 @@ void connection::call(serial s, const protocol::calls::promote_follow_up& c) {
 // -- models and questions ------------------------------------------------------------------------
 
 void connection::call(serial s, const protocol::calls::model_list& c) {
-  std::vector<std::string> names;
-  for (const auto& [name, route] : node_->models)
-    names.push_back(name);
   const auto id = session_of(c.session_id);
-  ask<session_info_reply>(
-      s, id, session_info_query{}, [this, s, names](const session_info_reply& r) {
-        if (!r.value)
-          return refuse(s, r.value.error());
-        answer(s, protocol::models_result(names, r.value->model, node_->settings.default_model));
-      });
+  ask<session_info_reply>(s, id, session_info_query{}, [this, s](const session_info_reply& r) {
+    if (!r.value)
+      return refuse(s, r.value.error());
+    answer(s, protocol::models_result(node_->listed_models, r.value->model,
+                                      node_->settings.default_model));
+  });
 }
 
 void connection::set_model(serial s, const std::string& session_id, const std::string& model,
@@ -412,7 +411,7 @@ void connection::call(serial s, const protocol::calls::command_execute& c) {
   case protocol::command_name::model:
     return command_model(s, id, command.argument);
   case protocol::command_name::context:
-    return command_context(s, id);
+    return command_context(s, id, command.argument);
   case protocol::command_name::unknown:
     return answer(s, protocol::text_result(protocol::unknown_command_text(command)));
   }
@@ -469,17 +468,19 @@ void connection::command_model(serial s, const std::string& session_id, const st
                             if (!r.value)
                               return refuse(s, r.value.error());
                             std::string text = "Model: " + r.value->model + "\nModels:";
-                            for (const auto& [name, route] : node_->models)
+                            for (const auto& name : node_->listed_models)
                               text += " " + name;
                             answer(s, protocol::text_result(text));
                           });
 }
 
-void connection::command_context(serial s, const std::string& session_id) {
-  ask<context_reply>(s, session_id, context_query{}, [this, s](const context_reply& r) {
+void connection::command_context(serial s, const std::string& session_id,
+                                 const std::string& detail) {
+  ask<context_reply>(s, session_id, context_query{}, [this, s, detail](const context_reply& r) {
     if (!r.value)
       return refuse(s, r.value.error());
-    answer(s, protocol::text_result(protocol::context_text(*r.value)));
+    answer(s, protocol::text_result(detail == "all" ? protocol::whole_context_text(*r.value)
+                                                    : protocol::context_text(*r.value)));
   });
 }
 

@@ -22,7 +22,14 @@ directory::behavior_type directory::make_behavior() {
       [this](const forget_session_command& c) { on_forget(c); },
       [this](const passivate_command& c) { return on_passivate(c); },
       [this](const stop_command& c) { return on_stop(c); },
+      [this](const abandon_sessions_command& c) { return on_abandon(c); },
   };
+}
+
+void directory::on_exit() {
+  live_.clear();
+  stop_replies_.clear();
+  node_.reset();
 }
 
 caf::result<open_session_reply> directory::on_open(const open_session_command& c) {
@@ -173,6 +180,16 @@ caf::result<done_reply> directory::on_stop(const stop_command& c) {
         .then([this](done_reply&) { stopped_one(); }, [this](caf::error&) { stopped_one(); });
   stopped_one();
   return reply.promise();
+}
+
+abandoned_sessions_reply directory::on_abandon(const abandon_sessions_command&) {
+  abandoned_sessions_reply reply;
+  for (const auto& [id, s] : live_) {
+    spdlog::error("event=session_abandoned session={} reason=\"it did not come to rest\"", id);
+    send_exit(s.handle, caf::exit_reason::kill);
+    reply.session_ids.push_back(id);
+  }
+  return reply;
 }
 
 void directory::stopped_one() {

@@ -21,6 +21,8 @@ public:
 
   const char* name() const override { return "directory"; }
   behavior_type make_behavior() override;
+  /// Lets go of its sessions: each holds the directory.
+  void on_exit() override;
 
 private:
   using open_promise = answer<open_session_reply>;
@@ -34,6 +36,7 @@ private:
   void on_forget(const forget_session_command& c);
   done_reply on_passivate(const passivate_command& c);
   caf::result<done_reply> on_stop(const stop_command& c);
+  abandoned_sessions_reply on_abandon(const abandon_sessions_command&);
   void on_down(const caf::down_msg& m);
   void found(const open_session_command& c, bool in_journal, open_promise reply);
   session_actor spawn_session(const open_session_command& c, bool in_journal);

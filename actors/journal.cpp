@@ -22,23 +22,12 @@ caf::result<Reply> journal::post(Read read) {
   return reply;
 }
 
-// A store that fails may have written all the same and lost only its answer. Asked again with the
-// same entry ids it says which: the receipt of what is there, or the append is made now, or it
-// fails for good.
 caf::result<append_reply> journal::append(append_command& c) {
   auto reply = make_response_promise<append_reply>();
-  auto again = std::make_shared<rind::journal::append_request>(std::move(c.request));
-  writer_->append(*again, [reply, again, writer = writer_.get()](
-                              rind::result<rind::journal::append_receipt> first) mutable {
-    if (first || first.error().code != error_code::persistence_failed) {
-      reply.deliver(append_reply{std::move(first)});
-      return;
-    }
-    writer->append(std::move(*again),
-                   [reply](rind::result<rind::journal::append_receipt> second) mutable {
-                     reply.deliver(append_reply{std::move(second)});
-                   });
-  });
+  writer_->append(std::move(c.request),
+                  [reply](rind::result<rind::journal::append_receipt> r) mutable {
+                    reply.deliver(append_reply{std::move(r)});
+                  });
   return reply;
 }
 

@@ -77,6 +77,9 @@ struct sampling_ended {
   sampling_outcome outcome;
 };
 
+/// internal: look for requests whose provider never ends them
+struct overdue_tick {};
+
 // -- tools ---------------------------------------------------------------------
 
 struct cancel_tool {
@@ -106,6 +109,12 @@ struct compaction_begun {
 };
 struct compaction_reply {
   compaction::outcome outcome;
+};
+/// An operation has lost its runner: its compaction is to end. Answered when no append of it can
+/// come any more; what it committed stands in the journal.
+struct end_compaction_command {
+  std::string session_id;
+  std::string turn_id;
 };
 /// internal: a retry of the summary request is due, or its deadline is over
 struct summary_tick {
@@ -276,6 +285,13 @@ struct forget_session_command {
 /// A session asks to be let go: nothing runs, nobody listens.
 struct passivate_command {
   std::string session_id;
+};
+
+/// The host ends although some sessions did not come to rest: they are given up, with what runs in
+/// them.
+struct abandon_sessions_command {};
+struct abandoned_sessions_reply {
+  std::vector<std::string> session_ids;
 };
 
 // -- connection --------------------------------------------------------------------

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <map>
+#include <string>
+#include <vector>
 
 #include "actors/actors.hpp"
 #include "runtime/config/settings.hpp"
@@ -13,8 +15,9 @@ namespace rind::actors {
 
 /// A model and who serves it.
 struct model_route {
+  std::string wire_name; // what its provider calls it
   context::model_limits limits;
-  std::string window_origin; // "settings" or "default"
+  std::string window_origin; // "settings", "fallback" or "default"
   provider_actor provider;
   std::int64_t request_limit_bytes = 0;
 };
@@ -22,8 +25,9 @@ struct model_route {
 struct node {
   std::shared_ptr<host::environment> env;
   config::settings settings;
-  std::map<std::string, model_route> models;
-  tool_definitions tools; // null: none
+  std::map<std::string, model_route> models; // also by "provider/model"
+  std::vector<std::string> listed_models;    // by their plain names, sorted
+  tool_definitions tools;                    // null: none
   journal_actor journal;
   tool_runner_actor tool_runner;
   compaction_service_actor compaction;

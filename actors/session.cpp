@@ -4,6 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "actors/append_surely.hpp"
 #include "actors/new_entry.hpp"
 #include "actors/session_handlers.hpp"
 #include "messages/json.hpp"
@@ -57,6 +58,19 @@ session::behavior_type session::make_behavior() {
       tell(&session::on_grace_over),
       tell(&session::on_idle_tick),
   };
+}
+
+void session::on_exit() {
+  stash_.clear();
+  waiting_.clear();
+  opening_.reset();
+  queue_retry_.clear();
+  settled_.clear();
+  running_.reset();
+  listeners_.clear();
+  stop_replies_.clear();
+  destroy(directory_);
+  node_.reset();
 }
 
 // -- activation and passivation ------------------------------------------------
@@ -167,8 +181,7 @@ void session::leave() {
 // -- journal ---------------------------------------------------------------------
 
 void session::append(const std::string& turn_id, std::vector<entry_body> bodies, appended then) {
-  append_command command;
-  auto& r = command.request;
+  rind::journal::append_request r;
   r.session_id = options_.session_id;
   r.epoch = epoch_;
   if (!projection_.exists()) {
@@ -178,45 +191,28 @@ void session::append(const std::string& turn_id, std::vector<entry_body> bodies,
   const auto now = node_->env->now_ms();
   for (auto& body : bodies)
     r.entries.push_back(new_entry(*node_->env, turn_id, now, std::move(body)));
-  const auto first_id = r.entries.front().id;
-  const auto count = r.entries.size();
-  request(node_->journal, caf::infinite, std::move(command))
-      .then(
-          [this, then, first_id, count](append_reply& reply) {
-            if (!reply.value && reply.value.error().code == error_code::persistence_failed)
-              return find_out(first_id, count, std::move(reply.value.error()), then);
-            if (!reply.value)
-              return then(std::move(reply.value.error()));
-            epoch_ = reply.value->epoch;
-            draft_.reset();
-            for (const auto& e : reply.value->entries)
-              take(e);
-            then(std::move(reply.value->entries));
-          },
-          [then](caf::error&) {
-            then(make_failure(error_code::persistence_failed, "the journal is gone"));
-          });
+  append_surely(this, node_->journal, std::move(r), projection_.last_position(),
+                [this, then](append_end end) {
+                  if (!end.value) {
+                    if (!end.is_certain)
+                      return lose_sight(end.value.error(), then);
+                    return then(std::move(end.value.error()));
+                  }
+                  epoch_ = end.value->epoch;
+                  draft_.reset();
+                  for (const auto& e : end.value->entries)
+                    take(e);
+                  then(std::move(end.value->entries));
+                });
 }
 
-// A journal that failed may have written all the same. What it holds decides, not what it answered:
-// else the session would go on from another state than the one that a restart finds.
-void session::find_out(const std::string& first_id, std::size_t count, failure why, appended then) {
-  request(node_->journal, caf::infinite,
-          read_command{options_.session_id, projection_.last_position(), journal::read_limit_max})
-      .then(
-          [this, first_id, count, why, then](const read_reply& r) {
-            std::vector<entry_ptr> own;
-            if (r.value)
-              for (const auto& e : *r.value)
-                if (own.size() < count && (!own.empty() || e->id == first_id))
-                  own.push_back(e);
-            if (own.size() < count)
-              return then(why);
-            for (const auto& e : *r.value)
-              take(e);
-            then(std::move(own));
-          },
-          [why, then](caf::error&) { then(why); });
+// Whether the append stands is not known, so neither is the state of the session: its next
+// activation reads it from the journal.
+void session::lose_sight(const failure& why, const appended& then) {
+  if (!broken_)
+    break_down(why);
+  then(why);
+  break_down_live(why);
 }
 
 // Entries come from two sides, this session's appends and the compaction service's, each answered
@@ -257,10 +253,18 @@ void session::read_missing() {
 }
 
 void session::break_down_live(failure why) {
-  break_down(std::move(why));
+  if (!broken_)
+    break_down(std::move(why));
   if (running_)
     operation_interrupted(*broken_);
+  refuse_waiting(*broken_);
   leave();
+}
+
+/// Those who wait find the same journal; each is told rather than kept.
+void session::refuse_waiting(const failure& why) {
+  for (auto& p : std::exchange(waiting_, {}))
+    refuse_prompt(p, why);
 }
 
 void session::take_next(const entry_ptr& e) {

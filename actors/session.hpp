@@ -22,6 +22,10 @@ namespace rind::actors {
 /// an error.
 inline constexpr std::size_t stash_limit = 1'024;
 
+/// Requests that one prompt answers: the first and its repeats (S3a); the next one is answered with
+/// SessionBusy.
+inline constexpr std::size_t requests_of_prompt_max = 16;
+
 struct session_options {
   std::string session_id;
   open_mode mode = open_mode::existing;
@@ -37,12 +41,22 @@ public:
 
   const char* name() const override { return "session"; }
   behavior_type make_behavior() override;
+  /// Lets go of everybody who may hold it: runner, listeners, directory.
+  void on_exit() override;
 
 private:
-  /// A prompt on its way to the slot.
-  struct waiting_prompt {
-    prompt_command command;
+  /// A request that is answered when its prompt's operation ends.
+  struct prompt_request {
+    connection_id from = 0;
+    std::string request_key;
     promise<prompt_reply> reply;
+  };
+  /// A prompt on its way to the slot. It takes one place whoever asks for it; it goes when none of
+  /// its requests is left.
+  struct waiting_prompt {
+    std::string input;
+    std::string input_id; // empty: none
+    std::vector<prompt_request> requests;
   };
   /// The operation that holds the slot, beyond what the projection knows.
   struct running_operation {
@@ -50,7 +64,7 @@ private:
     operation_kind kind = operation_kind::turn;
     std::string focus; // of a manual compaction
     turn_runner_actor runner;
-    std::vector<promise<prompt_reply>> prompts; // answered when it ends
+    std::vector<prompt_request> prompts; // answered when it ends
     std::optional<promise<compact_reply>> compact;
     std::optional<cancel_reason> cancel; // asked for, and answered ok
     std::shared_ptr<const compaction_record>
@@ -59,7 +73,8 @@ private:
     bool take_before_sampling = false;
     std::optional<close_command> close; // waits for the queues to settle
     std::optional<promise<done_reply>> closed;
-    std::int64_t retry_attempt = 0;
+    bool ends_compaction = false; // the terminal entry waits for the compaction of a lost runner
+    std::uint64_t model_sets_at_context = 0; // of the request that is being made
   };
   using appended = std::function<void(rind::result<std::vector<entry_ptr>>)>;
 
@@ -80,29 +95,38 @@ private:
 
   // -- journal (session.cpp) --
   void append(const std::string& turn_id, std::vector<entry_body> bodies, appended then);
-  void find_out(const std::string& first_id, std::size_t count, failure why, appended then);
+  void lose_sight(const failure& why, const appended& then);
   void take(const entry_ptr& e);
   void take_next(const entry_ptr& e);
   void read_missing();
   void break_down_live(failure why);
   void break_down(failure why);
+  void refuse_waiting(const failure& why);
   void publish(const entry_ptr& e);
   void tell_listeners(std::shared_ptr<session_event> event);
   void publish(live_event_body body);
   void follow_live(const live_event_body& body);
   void follow_live(const entry& e);
 
-  // -- prompts and the slot (session_slot.cpp) --
+  // -- prompts (session_prompts.cpp) --
   void prompt(const prompt_command& c, promise<prompt_reply> reply);
   bool must_look_up(const std::string& input_id) const;
   void admit(waiting_prompt p);
+  waiting_prompt* find_waiting(const std::string& input_id);
+  void join(waiting_prompt& first, waiting_prompt repeat);
+  static void refuse_prompt(waiting_prompt& p, const failure& why);
+  void ask_again(const waiting_prompt& p);
   void resume_turn(promise<prompt_reply> reply);
   void answer_known_input(waiting_prompt p, const journal::input_trace& trace);
   void open_turn(waiting_prompt p);
-  void journal_turn(waiting_prompt p);
-  void refuse_start(promise<prompt_reply> reply, failure why);
-  void compact(const compact_command& c, promise<compact_reply> reply);
+  void journal_turn();
+  void refuse_start(failure why);
+  void start_refused();
   void withdraw_prompt(const withdraw_prompt_command& c, promise<done_reply> reply);
+  void on_connection_gone(const connection_gone& c);
+
+  // -- the slot (session_slot.cpp) --
+  void compact(const compact_command& c, promise<compact_reply> reply);
   void cancel(const cancel_command& c, promise<done_reply> reply);
   void settle(entries::turn_ended how, std::function<void(std::optional<failure>)> then);
   void slot_free();
@@ -111,7 +135,6 @@ private:
   void remove(const delete_command& c, promise<done_reply> reply);
   void stop(const stop_command& c, promise<done_reply> reply);
   void on_grace_over(const grace_over&);
-  void on_connection_gone(const connection_gone& c);
   std::optional<failure> too_large(const std::string& input) const;
 
   // -- queued inputs (session_inputs.cpp) --
@@ -128,6 +151,7 @@ private:
   void give_context(const context_command& c, promise<context_snapshot_reply> reply);
   void record(const record_command& c, promise<record_reply> reply);
   void close(const close_command& c, promise<done_reply> reply);
+  void write_end_when_settled();
   void write_end();
   void operation_ended(const entries::turn_ended& end);
   void operation_interrupted(const failure& why);
@@ -135,6 +159,8 @@ private:
   void on_decision(const publish_decision& d);
   void on_boundary(const boundary_committed& b);
   void on_runner_down(const caf::error& reason);
+  void end_compaction();
+  void read_boundary();
 
   // -- questions (session_queries.cpp) --
   void info(const session_info_query&, promise<session_info_reply> reply);
@@ -167,7 +193,9 @@ private:
   rind::session::execution_slot slot_;
   rind::session::input_queues queues_;
   std::deque<waiting_prompt> waiting_;
-  std::int64_t lookups_ = 0; // prompts and inputs whose id the journal is asked for
+  std::uint64_t model_sets_ = 0;          // asked of the journal since the activation
+  std::optional<waiting_prompt> opening_; // its start is being journaled
+  std::int64_t lookups_ = 0;              // prompts and inputs whose id the journal is asked for
   std::vector<std::function<void()>>
       queue_retry_; // the same input came twice while its entry was on the way
   std::vector<std::function<void()>>

@@ -13,6 +13,14 @@ std::vector<message_ptr> host_system_messages(const config::settings& s);
 /// persistence_failed.
 failure journal_refusal(const failure& why);
 
+inline failure host_stopping() {
+  return make_failure(error_code::server_stopping, "the host is stopping");
+}
+
+inline failure no_operation() {
+  return make_failure(error_code::turn_not_active, "no operation runs");
+}
+
 /// How an operation ends that a crash or the loss of the journal cut short (S10).
 inline entries::turn_ended interrupted_end() {
   entries::turn_ended end;

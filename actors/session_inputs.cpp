@@ -133,8 +133,8 @@ void session::queues_settled() {
   if (running_->take) {
     auto reply = *std::exchange(running_->take, std::nullopt);
     take_input({running_->take_before_sampling}, std::move(reply));
-  } else if (running_->close && slot_.at() == rind::session::slot_state::running) {
-    write_end();
+  } else {
+    write_end_when_settled();
   }
 }
 

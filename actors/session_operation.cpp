@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "actors/append_surely.hpp"
 #include "actors/session.hpp"
 #include "actors/session_handlers.hpp"
 #include "actors/turn_runner.hpp"
@@ -12,6 +13,18 @@ namespace rind::actors {
 using rind::session::slot_input;
 using rind::session::slot_state;
 using taken = turn::inputs::input_taken::kind;
+
+namespace {
+
+/// The tightened limit of a request that was built before the model was set: it ended with that
+/// (S30).
+void drop_tightened_limit(std::vector<entry_body>& bodies) {
+  for (auto& body : bodies)
+    if (auto* attempt = std::get_if<entries::attempt_started>(&body))
+      attempt->tightened_limit_tokens.reset();
+}
+
+} // namespace
 
 void session::run_operation(std::string turn_id, operation_kind kind, turn::options options) {
   running_.emplace();
@@ -71,13 +84,18 @@ void session::take_input(const take_input_command& c, promise<take_input_reply> 
 
 void session::give_context(const context_command&, promise<context_snapshot_reply> reply) {
   auto s = snapshot();
-  if (running_)
+  if (running_) {
     s.focus = running_->focus;
+    running_->model_sets_at_context = model_sets_;
+  }
   reply.deliver(context_snapshot_reply{std::move(s)});
 }
 
 void session::record(const record_command& c, promise<record_reply> reply) {
-  append(running_ ? running_->turn_id : std::string{}, c.entries, [reply](auto r) mutable {
+  auto bodies = c.entries;
+  if (running_ && running_->model_sets_at_context != model_sets_)
+    drop_tightened_limit(bodies);
+  append(running_ ? running_->turn_id : std::string{}, std::move(bodies), [reply](auto r) mutable {
     reply.deliver(record_reply{r ? std::nullopt : std::optional{r.error()}});
   });
 }
@@ -87,7 +105,14 @@ void session::close(const close_command& c, promise<done_reply> reply) {
     return reply.deliver(done_reply{rind::done{}});
   running_->close = c;
   running_->closed = std::move(reply);
-  if (!queues_.unsettled())
+  write_end_when_settled();
+}
+
+// Nothing of the operation may come after its terminal entry (S5): neither an input whose entry is
+// on its way nor a boundary.
+void session::write_end_when_settled() {
+  if (running_ && running_->close && !running_->ends_compaction && !queues_.unsettled() &&
+      slot_.at() == slot_state::running)
     write_end();
 }
 
@@ -128,7 +153,7 @@ void session::operation_ended(const entries::turn_ended& end) {
   if (op.closed)
     op.closed->deliver(done_reply{rind::done{}});
   for (auto& p : op.prompts)
-    p.deliver(prompt_reply{prompt_outcome{op.turn_id, end.outcome}});
+    p.reply.deliver(prompt_reply{prompt_outcome{op.turn_id, end.outcome}});
   if (op.compact) {
     // After a committed boundary the answer is the record, whatever the end says (S27).
     if (op.boundary)
@@ -157,7 +182,7 @@ void session::operation_interrupted(const failure& why) {
     send_exit(op.runner, caf::exit_reason::user_shutdown);
   const auto refusal = journal_refusal(why);
   for (auto& p : op.prompts)
-    p.deliver(prompt_reply{refusal});
+    p.reply.deliver(prompt_reply{refusal});
   if (op.compact) {
     if (op.boundary)
       op.compact->deliver(compact_reply{op.boundary});
@@ -166,11 +191,9 @@ void session::operation_interrupted(const failure& why) {
   }
   live_.reset();
   slot_free();
-  // Those who wait find the same journal; each is told rather than kept.
   if (why.code == error_code::not_owner && !broken_) {
     broken_ = why;
-    for (auto& p : std::exchange(waiting_, {}))
-      p.reply.deliver(prompt_reply{why});
+    refuse_waiting(why);
     leave();
   }
 }
@@ -203,8 +226,34 @@ void session::on_runner_down(const caf::error& reason) {
       entries::turn_outcome::failed,
       make_failure(error_code::internal_error, "the operation's runner was lost"),
       {}}};
-  if (!queues_.unsettled())
-    write_end();
+  running_->take.reset(); // nobody is left to whom an input could be given
+  end_compaction();
+}
+
+// The compaction service does not know the runner: it would commit the boundary of an operation
+// that has ended. What it told the runner went with that.
+void session::end_compaction() {
+  running_->ends_compaction = true;
+  request(node_->compaction, caf::infinite,
+          end_compaction_command{options_.session_id, running_->turn_id})
+      .then([this](const done_reply&) { read_boundary(); },
+            [this](const caf::error&) { read_boundary(); });
+}
+
+void session::read_boundary() {
+  request(node_->journal, caf::infinite,
+          read_command{options_.session_id, projection_.last_position(), journal::read_limit_max})
+      .then(
+          [this](const read_reply& r) {
+            if (!r.value)
+              return break_down_live(r.value.error());
+            on_boundary({*r.value});
+            if (!running_)
+              return;
+            running_->ends_compaction = false;
+            write_end_when_settled();
+          },
+          [this](const caf::error&) { break_down_live(journal_gone()); });
 }
 
 } // namespace rind::actors

@@ -49,8 +49,11 @@ context::budget session::budget_of(const view::projection& p) const {
     const auto* route = node_->find_model(m);
     return route ? route->limits : context::model_limits{};
   };
-  return context::resolve_budget(name, limits_of(name), p.learned_window(name), summary,
-                                 limits_of(summary), p.learned_window(summary));
+  auto b = context::resolve_budget(name, limits_of(name), p.learned_window(name), summary,
+                                   limits_of(summary), p.learned_window(summary));
+  if (const auto* route = node_->find_model(name); route && !p.learned_window(name))
+    b.window_origin = route->window_origin; // which of the settings
+  return b;
 }
 
 rind::session::context_snapshot session::snapshot() const {

@@ -1,5 +1,5 @@
-// Who gets a session's execution slot: prompts, compactions, cancel, settling, stopping (S1, S2,
-// S3a, S4, S10).
+// Who gets a session's execution slot: compactions, cancel, settling, stopping (S1, S4, S10).
+// Prompts have a file of their own, session_prompts.cpp.
 #include <algorithm>
 
 #include <spdlog/spdlog.h>
@@ -24,18 +24,6 @@ failure journal_refusal(const failure& why) {
   return make_failure(error_code::unavailable, "persistence_failed: " + why.message);
 }
 
-namespace {
-
-failure stopping() {
-  return make_failure(error_code::server_stopping, "the host is stopping");
-}
-
-failure not_active() {
-  return make_failure(error_code::turn_not_active, "no operation runs");
-}
-
-} // namespace
-
 std::optional<failure> session::too_large(const std::string& input) const {
   auto& p = const_cast<session*>(this)->known();
   const auto b = budget_of(p);
@@ -54,235 +42,11 @@ std::optional<failure> session::too_large(const std::string& input) const {
                       std::move(details));
 }
 
-// -- prompts -----------------------------------------------------------------------
-
-/// One without an id asks the journal for nothing, but it must not overtake those that do: first
-/// come, first served.
-bool session::must_look_up(const std::string& input_id) const {
-  return projection_.exists() && (!input_id.empty() || lookups_ > 0);
-}
-
-void session::prompt(const prompt_command& c, promise<prompt_reply> reply) {
-  if (stopping_)
-    return reply.deliver(prompt_reply{stopping()});
-  if (c.resume)
-    return resume_turn(std::move(reply));
-  if (auto why = too_large(c.input))
-    return reply.deliver(prompt_reply{std::move(*why)});
-  waiting_prompt p{c, std::move(reply)};
-  if (!must_look_up(c.input_id))
-    return admit(std::move(p));
-  ++lookups_;
-  request(node_->journal, caf::infinite, find_input_command{options_.session_id, c.input_id})
-      .then(
-          [this, p](find_input_reply& r) mutable {
-            --lookups_;
-            if (p.command.input_id.empty())
-              return admit(std::move(p));
-            if (!r.value)
-              return p.reply.deliver(prompt_reply{journal_refusal(r.value.error())});
-            if (*r.value)
-              return answer_known_input(std::move(p), **r.value);
-            admit(std::move(p));
-          },
-          [this, p](caf::error&) mutable {
-            --lookups_;
-            p.reply.deliver(prompt_reply{
-                make_failure(error_code::unavailable, "persistence_failed: the journal is gone")});
-          });
-}
-
-void session::admit(waiting_prompt p) {
-  if (stopping_)
-    return p.reply.deliver(prompt_reply{stopping()});
-  // First come, first served: a free slot belongs to those who wait before it belongs to a
-  // newcomer.
-  if (!waiting_.empty() && slot_.at() == slot_state::idle) {
-    waiting_.push_back(std::move(p));
-    return start_next();
-  }
-  switch (slot_.on(slot_input::prompt)) {
-  case slot_action::start:
-    return open_turn(std::move(p));
-  case slot_action::settle:
-    waiting_.push_back(std::move(p));
-    return settle(interrupted_end(), {});
-  default:
-    break;
-  }
-  if (static_cast<std::int64_t>(waiting_.size()) >= node_->settings.session.waiting_prompts_max)
-    return p.reply.deliver(prompt_reply{
-        make_failure(error_code::session_busy,
-                     std::to_string(waiting_.size()) + " prompts wait already, as many as may")});
-  waiting_.push_back(std::move(p));
-}
-
-void session::answer_known_input(waiting_prompt p, const journal::input_trace& trace) {
-  if (trace.mode || trace.text != p.command.input)
-    return p.reply.deliver(
-        prompt_reply{make_failure(error_code::invalid_request, "input_id " + p.command.input_id +
-                                                                   " was used for another input")});
-  if (trace.ended)
-    return p.reply.deliver(prompt_reply{prompt_outcome{trace.turn_id, *trace.ended}});
-  if (running_ && running_->turn_id == trace.turn_id) {
-    running_->prompts.push_back(std::move(p.reply));
-    return;
-  }
-  switch (slot_.at()) {
-  case slot_state::interrupted:
-    return resume_turn(std::move(p.reply));
-  case slot_state::idle:
-  case slot_state::running:
-    return prompt(p.command, std::move(p.reply)); // it has ended since the journal was read
-  case slot_state::opening:
-  case slot_state::closing:
-  case slot_state::settling:
-    break; // it is being started again or ended at this moment: look again when that is done
-  }
-  settled_.push_back([this, p]() mutable { prompt(p.command, std::move(p.reply)); });
-}
-
-void session::resume_turn(promise<prompt_reply> reply) {
-  const auto& open = projection_.operation();
-  if (slot_.at() == slot_state::interrupted && open) {
-    if (open->operation == operation_kind::compact) {
-      slot_.on(slot_input::cancel);
-      return settle(interrupted_end(),
-                    [reply](auto) mutable { reply.deliver(prompt_reply{not_active()}); });
-    }
-    if (open->resumes >= node_->settings.session.resumes_max) {
-      slot_.on(slot_input::cancel);
-      entries::turn_ended end;
-      end.outcome = entries::turn_outcome::failed;
-      end.error = make_failure(error_code::resume_limit,
-                               "the turn was resumed " + std::to_string(open->resumes) + " times");
-      const auto turn_id = open->turn_id;
-      return settle(std::move(end), [reply, turn_id](std::optional<failure> why) mutable {
-        if (why)
-          reply.deliver(prompt_reply{journal_refusal(*why)});
-        else
-          reply.deliver(prompt_reply{prompt_outcome{turn_id, entries::turn_outcome::failed}});
-      });
-    }
-  }
-  switch (slot_.on(slot_input::resume)) {
-  case slot_action::refuse_not_active:
-    return reply.deliver(prompt_reply{make_failure(
-        error_code::turn_not_active, "nothing is interrupted, there is nothing to resume")});
-  case slot_action::resume:
-    break;
-  default:
-    settled_.push_back([this, reply]() mutable { resume_turn(std::move(reply)); });
-    return;
-  }
-  const auto turn_id = projection_.operation()->turn_id;
-  append(turn_id,
-         {entries::turn_started{operation_kind::turn, 0, true, false,
-                                projection_.operation()->input_id}},
-         [this, turn_id, reply](auto r) mutable {
-           if (!r)
-             return refuse_start(std::move(reply), journal_refusal(r.error()));
-           slot_.on(slot_input::opened);
-           const auto& op = *projection_.operation();
-           std::vector<rind::session::queued_input> inputs;
-           for (const auto& in : projection_.pending())
-             inputs.push_back({in.input_id, in.mode, in.text});
-           queues_.restore(std::move(inputs));
-           turn::options o;
-           o.samplings_max = node_->settings.session.samplings_max;
-           o.samplings_before = op.samplings;
-           o.goes_on = true;
-           o.resumed = {op.context_errors,         op.rescues,  op.refused_estimate_tokens,
-                        op.tightened_limit_tokens, op.attempts, op.output_limit_tokens};
-           run_operation(turn_id, operation_kind::turn, std::move(o));
-           running_->prompts.push_back(std::move(reply));
-         });
-}
-
-void session::open_turn(waiting_prompt p) {
-  if (p.command.input_id.empty() || !projection_.exists())
-    return journal_turn(std::move(p));
-  // Its turn has come: by now the input may stand in the journal by another way (S3a).
-  request(node_->journal, caf::infinite,
-          find_input_command{options_.session_id, p.command.input_id})
-      .then(
-          [this, p](find_input_reply& r) mutable {
-            if (!r.value)
-              return refuse_start(std::move(p.reply), journal_refusal(r.value.error()));
-            if (!*r.value)
-              return journal_turn(std::move(p));
-            slot_.on(slot_input::open_refused);
-            answer_known_input(std::move(p), **r.value);
-            slot_free();
-          },
-          [this, p](caf::error&) mutable {
-            refuse_start(
-                std::move(p.reply),
-                make_failure(error_code::unavailable, "persistence_failed: the journal is gone"));
-          });
-}
-
-void session::journal_turn(waiting_prompt p) {
-  if (auto why = too_large(p.command.input))
-    return refuse_start(std::move(p.reply), std::move(*why));
-  const auto turn_id = node_->env->new_id("turn");
-  auto m = std::make_shared<message>();
-  m->role = message_role::user;
-  m->content = p.command.input;
-  m->origin = user_origin::prompt;
-  m->input_id = p.command.input_id;
-  entries::turn_started started;
-  started.user_message_chars = count_characters(m->content);
-  started.input_id = p.command.input_id;
-  append(turn_id, {std::move(started), entries::user_message{std::move(m)}},
-         [this, turn_id, p](auto r) mutable {
-           if (!r)
-             return refuse_start(std::move(p.reply), journal_refusal(r.error()));
-           slot_.on(slot_input::opened);
-           queues_.clear();
-           turn::options o;
-           o.samplings_max = node_->settings.session.samplings_max;
-           run_operation(turn_id, operation_kind::turn, std::move(o));
-           running_->prompts.push_back(std::move(p.reply));
-         });
-}
-
-void session::refuse_start(promise<prompt_reply> reply, failure why) {
-  slot_.on(slot_input::open_refused);
-  if (projection_.operation())
-    slot_.found_interrupted();
-  reply.deliver(prompt_reply{std::move(why)});
-  slot_free();
-}
-
-void session::withdraw_prompt(const withdraw_prompt_command& c, promise<done_reply> reply) {
-  auto i = std::find_if(waiting_.begin(), waiting_.end(), [&](const waiting_prompt& p) {
-    return p.command.from == c.from && p.command.request_key == c.request_key;
-  });
-  if (i == waiting_.end())
-    return reply.deliver(done_reply{
-        make_failure(error_code::turn_not_active, "no prompt of that request_id waits")});
-  i->reply.deliver(prompt_reply{
-      make_failure(error_code::cancelled, "the prompt was taken back before it started")});
-  waiting_.erase(i);
-  reply.deliver(done_reply{rind::done{}});
-}
-
-void session::on_connection_gone(const connection_gone& c) {
-  std::erase_if(listeners_, [&](const listener& l) { return l.from == c.from; });
-  for (auto& p : waiting_)
-    if (p.command.from == c.from)
-      p.reply.deliver(prompt_reply{
-          make_failure(error_code::cancelled, "the connection ended before the prompt started")});
-  std::erase_if(waiting_, [&](const waiting_prompt& p) { return p.command.from == c.from; });
-  schedule_idle_tick();
-}
-
 // -- manual compaction ---------------------------------------------------------------
 
 void session::compact(const compact_command& c, promise<compact_reply> reply) {
   if (stopping_)
-    return reply.deliver(compact_reply{stopping()});
+    return reply.deliver(compact_reply{host_stopping()});
   if (!waiting_.empty())
     return reply.deliver(
         compact_reply{make_failure(error_code::turn_active, "prompts wait for the session")});
@@ -349,7 +113,7 @@ void session::cancel(const cancel_command& c, promise<done_reply> reply) {
     settled_.push_back([this, c, reply]() mutable { cancel(c, std::move(reply)); });
     return;
   default:
-    return reply.deliver(done_reply{not_active()});
+    return reply.deliver(done_reply{no_operation()});
   }
 }
 
@@ -367,11 +131,8 @@ void session::settle(entries::turn_ended how, std::function<void(std::optional<f
     slot_.on(r ? slot_input::settled : slot_input::settle_refused);
     if (then)
       then(r ? std::nullopt : std::optional{r.error()});
-    if (!r) {
-      const auto why = journal_refusal(r.error());
-      for (auto& p : std::exchange(waiting_, {}))
-        p.reply.deliver(prompt_reply{why});
-    }
+    if (!r)
+      refuse_waiting(journal_refusal(r.error()));
     slot_free();
   });
 }
@@ -391,6 +152,8 @@ void session::slot_free() {
 }
 
 void session::start_next() {
+  if (broken_)
+    return refuse_waiting(*broken_);
   if (stopping_ || waiting_.empty() || slot_.at() != slot_state::idle)
     return;
   auto p = std::move(waiting_.front());
@@ -427,6 +190,7 @@ void session::set_model(const set_model_command& c, promise<done_reply> reply) {
     draft_.reset();
     return reply.deliver(done_reply{rind::done{}});
   }
+  ++model_sets_;
   append({}, {entries::model_set{c.model}}, [reply](auto r) mutable {
     reply.deliver(r ? done_reply{rind::done{}} : done_reply{journal_refusal(r.error())});
   });
@@ -460,8 +224,7 @@ void session::remove(const delete_command&, promise<done_reply> reply) {
 void session::stop(const stop_command& c, promise<done_reply> reply) {
   stopping_ = c;
   stop_replies_.push_back(std::move(reply));
-  for (auto& p : std::exchange(waiting_, {}))
-    p.reply.deliver(prompt_reply{stopping()});
+  refuse_waiting(host_stopping());
   if (!slot_.has_operation())
     return slot_free();
   if (c.grace_ms > 0)

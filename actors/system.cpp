@@ -21,7 +21,6 @@
 #include "runtime/net/asio_server.hpp"
 #include "runtime/net/stdio_server.hpp"
 #include "runtime/protocol/responses.hpp"
-#include "runtime/provider/chat_codec.hpp"
 #include "runtime/provider/curl_transport.hpp"
 #include "runtime/provider/embedded_model.hpp"
 #include "runtime/provider/http_provider.hpp"
@@ -31,9 +30,8 @@ namespace rind::actors {
 
 namespace {
 
-/// Beyond the grace of a stop: what cancelling and committing may take before the stop goes on
-/// without it.
-constexpr std::int64_t stop_margin_ms = 15'000;
+/// What the directory may take to name and end the sessions that are given up.
+constexpr std::int64_t abandon_ms = 2'000;
 
 /// What a client may take to read its last answers.
 constexpr std::int64_t last_words_ms = 2'000;
@@ -65,8 +63,10 @@ struct system::state {
   std::vector<std::unique_ptr<net::stdio_server>> stdio;
   std::vector<int> owned_fds; // the host's ends of socket pairs
   std::atomic<connection_id> next_connection{1};
-  bool stopped = false;
+  std::int64_t stop_margin_ms = stop_margin_ms_default;
+  std::optional<stop_report> report; // set by the first stop
 
+  std::vector<std::string> bring_to_rest(std::int64_t grace_ms);
   void let_clients_read_on();
 
   net::connection_events accept(net::connection_ptr wire, client_options options,
@@ -123,6 +123,7 @@ system::system(std::unique_ptr<state> s) : state_(std::move(s)) {
 
 result<std::unique_ptr<system>> system::start(config::settings settings, system_parts parts) {
   auto s = std::make_unique<state>();
+  s->stop_margin_ms = parts.stop_margin_ms;
   if (!parts.store) {
     auto opened = open_store(settings.journal);
     if (!opened)
@@ -145,12 +146,10 @@ result<std::unique_ptr<system>> system::start(config::settings settings, system_
     if (parts.model)
       return parts.model;
     if (!p)
-      return std::make_shared<rind::provider::embedded_model>(
-          rind::provider::embedded_options{settings.embedded_window_tokens});
-    rind::provider::chat_options options;
-    options.max_tokens_field = p->max_tokens_field;
-    return std::make_shared<rind::provider::http_provider>(
-        *p, std::make_shared<rind::provider::chat_codec>(options), *s->transport);
+      return std::make_shared<rind::provider::embedded_model>(rind::provider::embedded_options{
+          settings.embedded_window_tokens, settings.embedded_delta_ms.value_or(0)});
+    return std::make_shared<rind::provider::http_provider>(*p, rind::provider::make_codecs(*p),
+                                                           *s->transport);
   };
   auto wired = wire_node(*s->actors, settings, wiring);
   if (!wired)
@@ -169,7 +168,9 @@ result<std::unique_ptr<system>> system::start(config::settings settings, system_
 }
 
 system::~system() {
-  stop(0);
+  if (!stop(0).journal_finished)
+    (void)
+        state_.release(); // a thread that nobody can end uses it, for as long as the process lives
 }
 
 result<done> system::listen_unix(const std::string& path) {
@@ -217,21 +218,30 @@ std::size_t system::connections() const {
   return state_->open.size();
 }
 
-void system::stop(std::int64_t grace_ms) {
+/// Answers the sessions that did not, within the grace and the margin; they are ended all the same.
+std::vector<std::string> system::state::bring_to_rest(std::int64_t grace_ms) {
+  caf::scoped_actor self{*actors};
+  bool at_rest = true;
+  self->request(wired.directory, std::chrono::milliseconds(grace_ms + stop_margin_ms),
+                stop_command{grace_ms, cancel_reason::shutdown})
+      .receive([](const done_reply&) {}, [&](const caf::error&) { at_rest = false; });
+  std::vector<std::string> abandoned;
+  if (at_rest)
+    return abandoned;
+  self->request(wired.directory, std::chrono::milliseconds(abandon_ms), abandon_sessions_command{})
+      .receive([&](const abandoned_sessions_reply& r) { abandoned = r.session_ids; },
+               [](const caf::error&) {});
+  spdlog::error("event=stop_overdue sessions={}", abandoned.size());
+  return abandoned;
+}
+
+stop_report system::stop(std::int64_t grace_ms) {
   auto& s = *state_;
-  if (std::exchange(s.stopped, true))
-    return;
+  if (s.report)
+    return *s.report;
+  s.report.emplace();
   s.server->stop_listening();
-  {
-    caf::scoped_actor self{*s.actors};
-    self->request(s.wired.directory, std::chrono::milliseconds(grace_ms + stop_margin_ms),
-                  stop_command{grace_ms, cancel_reason::shutdown})
-        .receive([](const done_reply&) {},
-                 [](const caf::error&) {
-                   spdlog::error(
-                       "event=stop_overdue reason=\"some sessions did not come to rest\"");
-                 });
-  }
+  s.report->abandoned_sessions = s.bring_to_rest(grace_ms);
   s.let_clients_read_on();
   s.server->stop();
   for (auto& io : s.stdio)
@@ -240,8 +250,14 @@ void system::stop(std::int64_t grace_ms) {
     ::close(fd);
   s.transport->stop();
   stop_actors(s.wired);
+  s.report->journal_finished = s.writer->finish(s.stop_margin_ms);
+  if (!s.report->journal_finished) {
+    spdlog::error("event=journal_abandoned reason=\"what it was asked for does not end\"");
+    return *s.report; // its late answers go to actors, whose system has to be there (see ~system)
+  }
   s.actors.reset(); // waits for every actor
-  s.writer.reset(); // finishes what is queued
+  s.writer.reset();
+  return *s.report;
 }
 
 } // namespace rind::actors

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "messages/result.hpp"
 #include "runtime/config/settings.hpp"
@@ -18,6 +19,10 @@
 
 namespace rind::actors {
 
+/// Beyond the grace of a stop: what cancelling and committing may take before the stop goes on
+/// without it.
+inline constexpr std::int64_t stop_margin_ms_default = 15'000;
+
 /// What an embedding program may bring along; what is left out follows the settings.
 struct system_parts {
   std::shared_ptr<host::environment> environment; // null: the system's clock and chance
@@ -25,6 +30,15 @@ struct system_parts {
   std::unique_ptr<journal::store> store;        // null: as settings.journal says
   std::shared_ptr<provider::model_provider>
       model; // null: as settings.providers say; else it serves every model of the settings
+  std::int64_t stop_margin_ms = stop_margin_ms_default;
+};
+
+/// How a stop went.
+struct stop_report {
+  std::vector<std::string> abandoned_sessions; // they did not come to rest
+  bool journal_finished = true; // false: it hangs; its thread and the actors were left behind
+
+  bool is_clean() const { return abandoned_sessions.empty() && journal_finished; }
 };
 
 /// How a connection greets its client; see connection_options.
@@ -59,9 +73,11 @@ public:
   result<net::connection_ptr> connect(net::asio_client& client, net::connect_callback on_connect);
 
   /// Two steps: new work is refused with ServerStopping and what runs may end within `grace_ms`;
-  /// then it is cancelled and committed, the clients are closed and the threads joined. Blocks; a
-  /// second call does nothing.
-  void stop(std::int64_t grace_ms);
+  /// then it is cancelled and committed, the clients are closed and the threads joined. Blocks, but
+  /// never for a session or a journal that does not come to rest: past the margin of the parts they
+  /// are given up, logged and reported, and what they had not committed is as after a crash. A
+  /// second call does nothing and answers as the first.
+  stop_report stop(std::int64_t grace_ms);
 
   /// Clients that are connected.
   std::size_t connections() const;

@@ -23,6 +23,10 @@ tool_runner::behavior_type tool_runner::make_behavior() {
   };
 }
 
+void tool_runner::on_exit() {
+  calls_.clear();
+}
+
 void tool_runner::on_run(const run_tool& r) {
   const auto& id = r.call.invocation_id;
   auto& call = calls_[id];

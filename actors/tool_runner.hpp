@@ -22,6 +22,8 @@ public:
 
   const char* name() const override { return "tool_runner"; }
   behavior_type make_behavior() override;
+  /// Lets go of those who wait for a result.
+  void on_exit() override;
 
 private:
   struct running_call {

@@ -32,6 +32,13 @@ turn_runner::behavior_type turn_runner::make_behavior() {
   };
 }
 
+void turn_runner::on_exit() {
+  destroy(owner_);
+  destroy(provider_);
+  tools_.clear();
+  node_.reset();
+}
+
 // -- what comes in -----------------------------------------------------------------
 
 void turn_runner::feed(turn::input in) {
@@ -205,7 +212,7 @@ void turn_runner::carry_out(turn::effects::sample& e) {
   r.request_id = request_id_;
   r.session_id = options_.session_id;
   r.turn_id = options_.turn_id;
-  r.model = e.model;
+  r.model = route->wire_name;
   r.kind = sampling_kind::assistant;
   r.messages = e.messages;
   r.tools = e.tools;

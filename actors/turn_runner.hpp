@@ -24,6 +24,8 @@ public:
 
   const char* name() const override { return "turn_runner"; }
   behavior_type make_behavior() override;
+  /// Lets go of its session, which holds it.
+  void on_exit() override;
 
 private:
   struct running_tool {

@@ -1,6 +1,8 @@
 // Journal, tools, providers, compaction service, directory.
 #include "actors/wiring.hpp"
 
+#include <algorithm>
+
 #include <caf/actor_system.hpp>
 #include <caf/send.hpp>
 
@@ -16,19 +18,16 @@ namespace rind::actors {
 result<wired_node> wire_node(caf::actor_system& system, config::settings settings,
                              const wiring_parts& parts) {
   // One actor a provider; the models point at theirs.
-  struct served {
-    provider_actor handle;
-    std::int64_t request_limit_bytes = 0;
-  };
   wired_node w;
-  std::map<std::string, served> by_provider;
+  std::map<std::string, provider_actor> by_provider;
   const auto serve = [&](const std::string& name, const config::provider_settings* p) {
     const auto defaults = config::provider_settings{};
     const auto& s = p ? *p : defaults;
     auto handle = provider_actor{system.spawn<rind::actors::provider>(
-        parts.make_provider(p), static_cast<std::size_t>(s.requests_in_flight_max))};
+        provider_parts{name, parts.make_provider(p), parts.env,
+                       static_cast<std::size_t>(s.requests_in_flight_max), s.total_timeout_ms})};
     w.providers.push_back(handle);
-    by_provider[name] = {std::move(handle), s.request_limit_bytes};
+    by_provider[name] = std::move(handle);
   };
   for (const auto& p : settings.providers)
     serve(p.name, &p);
@@ -40,12 +39,14 @@ result<wired_node> wire_node(caf::actor_system& system, config::settings setting
   n->journal = system.spawn<rind::actors::journal>(parts.writer);
   n->tools = parts.tools->definitions();
   n->tool_runner = system.spawn<rind::actors::tool_runner>(parts.tools, parts.tool_deadline_ms);
-  for (const auto& name : config::model_names(settings)) {
+  n->listed_models = config::model_names(settings);
+  std::sort(n->listed_models.begin(), n->listed_models.end());
+  for (const auto& name : config::all_model_names(settings)) {
     auto found = config::find_model(settings, name);
     if (!found)
       return found.error();
-    const auto& by = by_provider.at(found->provider);
-    n->models[name] = {found->limits, found->window_origin, by.handle, by.request_limit_bytes};
+    n->models[name] = {found->name, found->limits, found->window_origin,
+                       by_provider.at(found->provider), found->request_limit_bytes};
   }
   if (auto first = config::find_model(settings, settings.default_model); !first)
     return first.error();

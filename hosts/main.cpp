@@ -8,6 +8,8 @@
 
 #include "hosts/chat/chat.hpp"
 #include "hosts/chat_host.hpp"
+#include "hosts/classify/classify.hpp"
+#include "hosts/command_line_errors.hpp"
 #include "hosts/demo/demo.hpp"
 #include "hosts/mock_provider/command.hpp"
 #include "hosts/replay/replay.hpp"
@@ -47,7 +49,7 @@ void add_switch(CLI::App& app, settings_flags& flags, const std::string& flag,
 void add_host_settings(CLI::App& app, settings_flags& flags) {
   app.add_option("--config", flags.file, "settings file (TOML); see docs/configuration.md");
   add_setting(app, flags, "--base-url", std::string{rind::config::base_url_key},
-              "a provider, e.g. http://127.0.0.1:8000/v1");
+              "a provider, up to the version: http://127.0.0.1:8000/v1");
   add_setting(app, flags, "--model", std::string{rind::config::model_key},
               "the model of new sessions");
   add_setting(app, flags, "--context-window", std::string{rind::config::context_window_key},
@@ -75,6 +77,16 @@ void add_host_settings(CLI::App& app, settings_flags& flags) {
       ->expected(1, CLI::detail::expected_max_vector_size);
 }
 
+/// For numbers of tokens and the like. What is no number is left to the conversion.
+CLI::Validator above_zero() {
+  return {[](std::string& text) {
+            std::int64_t number = 0;
+            const bool is_wrong = CLI::detail::lexical_cast(text, number) && number <= 0;
+            return std::string(is_wrong ? "must be above 0" : "");
+          },
+          ">0", "above_zero"};
+}
+
 template <class Run>
 int with_settings(const settings_flags& flags, Run run) {
   auto settings = rind::hosts::load_settings(flags);
@@ -90,6 +102,7 @@ int main(int argc, char** argv) {
                "rind"};
   app.set_version_flag("--version", RIND_VERSION);
   app.require_subcommand(1);
+  app.failure_message(command_line_error);
   int code = 0;
   settings_flags flags;
 
@@ -153,14 +166,15 @@ int main(int argc, char** argv) {
   list_app->fallthrough();
   list_app->callback([&] { code = with_settings(flags, [](auto s) { return list_sessions(s); }); });
   std::string session_id;
+  constexpr const char* session_help = "its id, as `list` shows it";
   auto* show_app = sessions_app->add_subcommand("show", "one session as text");
   show_app->fallthrough();
-  show_app->add_option("session", session_id)->required();
+  show_app->add_option("session", session_id, session_help)->required();
   show_app->callback(
       [&] { code = with_settings(flags, [&](auto s) { return show_session(s, session_id); }); });
   auto* export_app = sessions_app->add_subcommand("export", "one session's journal as JSON lines");
   export_app->fallthrough();
-  export_app->add_option("session", session_id)->required();
+  export_app->add_option("session", session_id, session_help)->required();
   export_app->callback(
       [&] { code = with_settings(flags, [&](auto s) { return export_session(s, session_id); }); });
 
@@ -170,7 +184,7 @@ int main(int argc, char** argv) {
       config_app->add_subcommand("check", "print the resolved settings and where each comes from");
   add_host_settings(*check_app, flags);
   bool as_json = false;
-  check_app->add_flag("--json", as_json);
+  check_app->add_flag("--json", as_json, "print one JSON array");
   check_app->callback([&] { code = check_settings(flags, as_json); });
 
   auto* demo_app = app.add_subcommand(
@@ -184,11 +198,12 @@ int main(int argc, char** argv) {
   auto* mock_app =
       app.add_subcommand("mock-provider", "a scripted model behind HTTP, for tests and demos");
   mock_provider::mock_provider_options mock;
-  mock_app->add_option("--host", mock.host);
+  mock_app->add_option("--host", mock.host, "the address to listen on, 127.0.0.1 without it");
   mock_app->add_option("--port", mock.port, "0: any free one");
   mock_app->add_option("--script", mock.script_file, "JSON lines; see docs/mock-provider.md");
-  mock_app->add_option("--tls-certificate", mock.tls_certificate_file);
-  mock_app->add_option("--tls-key", mock.tls_key_file);
+  mock_app->add_option("--tls-certificate", mock.tls_certificate_file,
+                       "PEM file; with it, HTTPS is spoken");
+  mock_app->add_option("--tls-key", mock.tls_key_file, "PEM file, the key of that certificate");
   mock_app->add_option("--window", mock.window_tokens, "refuse prompts that do not fit, tokens");
   mock_app->add_option("--reject-above", mock.reject_above_tokens,
                        "refuse prompts above it, tokens");
@@ -200,20 +215,25 @@ int main(int argc, char** argv) {
   replay_app->add_option("file", replay.file, "JSON lines; see docs/replay.md")->required();
   replay_app->add_option("--window", replay.window_tokens, "context window of the model, tokens")
       ->required()
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   replay_app->add_option("--percent", replay.percent, "of the window at which a compaction starts")
       ->check(CLI::Range(1, 100));
   replay_app
       ->add_option("--reject-above", replay.reject_above_tokens,
                    "the model refuses requests above it, tokens")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   replay_app
       ->add_option("--manual-every", replay.manual_every, "compact after every so many prompts")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   replay_app->add_option("--journal", replay.journal, "sqlite:PATH or memory")
       ->capture_default_str();
   replay_app->add_flag("--json", replay.json, "print one JSON object");
   replay_app->callback([&] { code = replay::run_replay(replay); });
+
+  auto* classify_app = app.add_subcommand(
+      "classify", "tell what a session would make of recorded answers of providers, JSON lines "
+                  "from standard input; see docs/classifier.md");
+  classify_app->callback([&] { code = classify::classify_lines(std::cin, std::cout, std::cerr); });
 
   CLI11_PARSE(app, argc, argv);
   return code;

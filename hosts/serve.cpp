@@ -22,6 +22,19 @@ int could_not_start(const failure& why) {
   return 1;
 }
 
+/// Something did not come to rest and was given up; the log names it.
+constexpr int exit_stopped_by_force = 3;
+
+int exit_code_of(const actors::stop_report& report) {
+  if (report.is_clean())
+    return 0;
+  for (const auto& id : report.abandoned_sessions)
+    std::cerr << "rind: error: session " << id << " did not come to rest and was given up\n";
+  if (!report.journal_finished)
+    std::cerr << "rind: error: the journal did not finish an append and was given up\n";
+  return exit_stopped_by_force;
+}
+
 } // namespace
 
 int serve(config::settings settings) {
@@ -47,9 +60,9 @@ int serve(config::settings settings) {
   signals.wait();
   std::cout << "rind: stopping, running operations have " << drain_ms / 1000.0 << " s" << std::endl;
   exit_on({SIGTERM, SIGINT}, 1);
-  (*host)->stop(drain_ms);
+  const auto report = (*host)->stop(drain_ms);
   std::cout << "rind: stopped" << std::endl;
-  return 0;
+  return exit_code_of(report);
 }
 
 int app_server(config::settings settings, app_server_options options) {
@@ -70,8 +83,7 @@ int app_server(config::settings settings, app_server_options options) {
     return could_not_start(served.error());
   const bool asked_to_stop = signals.wait() == SIGTERM;
   exit_on({SIGTERM}, 1);
-  (*host)->stop(asked_to_stop ? drain_ms : 0);
-  return 0;
+  return exit_code_of((*host)->stop(asked_to_stop ? drain_ms : 0));
 }
 
 } // namespace rind::hosts

@@ -69,9 +69,10 @@ struct compaction_ended {
 
 struct turn_step_retry {
   std::int64_t attempt = 0; // 1 for the first retry of the sampling
-  std::string reason;
+  std::string reason;       // class of the error
   std::int64_t delay_ms = 0;
   bool discard_partial = false;
+  std::string detail{}; // the error in the provider's words, for people; empty: it said none
 };
 
 struct token_stats_updated {

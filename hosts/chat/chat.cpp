@@ -202,7 +202,8 @@ int chat_loop::run(const client::connector& connect) {
     return exit_of_signal + SIGINT;
   if (connection_lost_ && !session_.is_over())
     return exit_failed;
-  return session_.has_failed() && !interactive_ ? exit_failed : 0;
+  const bool failed = interactive_ ? session_.is_turned_away() : session_.has_failed();
+  return failed ? exit_failed : 0;
 }
 
 bool chat_loop::is_done() const {

@@ -4,24 +4,35 @@
 #include <memory>
 
 #include "hosts/chat/chat_input.hpp"
+#include "runtime/protocol/requests.hpp"
+#include "runtime/provider/lenient_json.hpp"
 
 namespace rind::hosts::chat {
 
 using client::response;
 using nlohmann::json;
+using provider::text_member;
 
 namespace {
-
-std::string text_at(const json& object, const char* name) {
-  if (!object.is_object())
-    return {};
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 /// Another mode of operation is running or none is: what was meant for the running turn becomes a
 /// prompt.
 constexpr const char* turn_not_active = "TurnNotActive";
+
+/// `, window 32,000 tokens`, and that the size is a guess where it is one; empty where the server
+/// does not tell.
+std::string window_words(const json& stats) {
+  const auto tokens = provider::count_member(stats, "context_window_tokens");
+  if (!tokens)
+    return {};
+  const bool is_assumed = text_member(stats, "context_window_origin") == "default";
+  return ", window " + grouped(*tokens) + " tokens" +
+         (is_assumed ? " (assumed; set --context-window)" : "");
+}
+
+bool is_compact(const std::string& line) {
+  return protocol::read_command(line).name == protocol::command_name::compact;
+}
 
 } // namespace
 
@@ -42,34 +53,61 @@ void chat_session::start() {
     params["token"] = options_.token;
   ask("initialize", std::move(params), [this](const response& answer) {
     if (!answer) {
-      over_ = true;
+      over_ = turned_away_ = true;
       return refused(answer);
     }
-    enter_session(*answer);
-    if (options_.model.empty() || options_.model == text_at(*answer, "model")) {
-      ready_ = true;
-      return;
-    }
-    ask("model/set", {{"model", options_.model}}, [this](const response& set) {
-      ready_ = true;
-      if (set)
-        return;
-      over_ = !interactive_; // a pipe asked for this model, so no other one shall answer
-      refused(set);
-    });
+    choose_model(*answer);
   });
+}
+
+/// What a caller asked for comes before the first line is taken.
+void chat_session::choose_model(const json& result) {
+  if (options_.model.empty() || options_.model == text_member(result, "model"))
+    return enter_session(result);
+  ask("model/set", {{"model", options_.model}},
+      [this, chosen = json(result)](const response& set) mutable {
+        if (set)
+          chosen["model"] = options_.model;
+        else
+          refused(set);
+        if (!set && !interactive_)
+          over_ = true; // a pipe asked for this model, so no other one shall answer
+        else
+          enter_session(chosen);
+      });
 }
 
 void chat_session::enter_session(const json& result) {
   transcript_.forget_session();
-  if (!interactive_)
+  if (!interactive_) {
+    ready_ = true;
     return;
-  transcript_.say(text_style::notice, "session " + text_at(result, "session_id") + ", model " +
-                                          text_at(result, "model"));
-  if (const auto preview = text_at(result, "resume_preview"); !preview.empty())
+  }
+  ask("rind/context/inspect", json::object(), [this, result](const response& answer) {
+    const bool is_first = !std::exchange(ready_, true);
+    greet(result, answer ? provider::member(*answer, "stats") : json());
+    if (is_first)
+      transcript_.say(text_style::quiet, "/help lists the commands, Ctrl-D leaves");
+    tell_past(result);
+  });
+}
+
+void chat_session::greet(const json& result, const json& stats) {
+  transcript_.take_stats(stats);
+  const auto session_id = text_member(result, "session_id");
+  transcript_.say(text_style::notice,
+                  "model " + text_member(result, "model") + window_words(stats));
+  transcript_.say(text_style::notice,
+                  options_.again.empty()
+                      ? "session " + session_id + " (kept in memory, it ends with this chat)"
+                      : "to go on later: " + options_.again + " --session " + session_id);
+}
+
+/// How the conversation ended that is gone on with.
+void chat_session::tell_past(const json& result) {
+  if (const auto preview = text_member(result, "resume_preview"); !preview.empty())
     transcript_.say(text_style::quiet, preview);
-  const auto state = result.find("turn_state");
-  if (state != result.end() && text_at(*state, "state") == "interrupted")
+  if (text_member(provider::member(result, "turn_state"), "state") == "interrupted")
     transcript_.say(
         text_style::warning,
         "the last turn was interrupted: /resume goes on with it, a new prompt gives it up");
@@ -152,13 +190,17 @@ void chat_session::follow_up(const std::string& text) {
 }
 
 void chat_session::command(const std::string& line, bool with_own_help) {
-  ask("rind/command/execute", {{"input", line}}, [this, with_own_help](const response& answer) {
-    if (!answer)
-      return refused(answer);
-    show(text_at(*answer, "text"));
-    if (with_own_help)
-      show(help_text());
-  });
+  const auto told = transcript_.compactions_told();
+  ask("rind/command/execute", {{"input", line}},
+      [this, line, with_own_help, told](const response& answer) {
+        if (!answer)
+          return refused(answer);
+        if (is_compact(line) && transcript_.compactions_told() > told)
+          return; // its event said it already
+        show(text_member(*answer, "text"));
+        if (with_own_help)
+          show(help_text());
+      });
 }
 
 bool chat_session::cancel() {

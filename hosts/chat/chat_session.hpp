@@ -37,6 +37,8 @@ public:
   /// time for a pipe.
   bool wants_line() const { return ready_ && !over_ && (interactive_ || waiting_answers_ == 0); }
   bool is_busy() const { return waiting_answers_ > 0 || transcript_.is_turn_running(); }
+  /// The server gave no session to talk with.
+  bool is_turned_away() const { return turned_away_; }
   /// The user wants to leave, or there is no session to talk with.
   bool is_over() const { return over_; }
   /// Something was refused or failed since the start.
@@ -50,7 +52,10 @@ private:
   void steer(const std::string& text);
   void follow_up(const std::string& text);
   void command(const std::string& line, bool with_own_help);
+  void choose_model(const nlohmann::json& result);
   void enter_session(const nlohmann::json& result);
+  void tell_past(const nlohmann::json& result);
+  void greet(const nlohmann::json& result, const nlohmann::json& stats);
   void refused(const client::response& answer);
   void show(const std::string& text);
 
@@ -62,6 +67,7 @@ private:
   std::optional<std::int64_t> waiting_prompt_; // its request's id
   bool ready_ = false;
   bool over_ = false;
+  bool turned_away_ = false;
   bool failed_ = false;
 };
 

@@ -75,13 +75,6 @@ std::string duration(double ms) {
 
 } // namespace
 
-std::string grouped(std::int64_t number) {
-  auto text = std::to_string(number);
-  for (auto at = std::ssize(text) - 3; at > (number < 0 ? 1 : 0); at -= 3)
-    text.insert(static_cast<std::size_t>(at), ",");
-  return text;
-}
-
 std::string short_count(std::int64_t number) {
   if (number < 1'000)
     return std::to_string(number);
@@ -151,11 +144,14 @@ void transcript_renderer::turn_started(const json& event) {
     line(text_style::notice, "the interrupted turn goes on");
 }
 
-void transcript_renderer::context_built(const json& event) {
-  const auto& stats = object_at(event, "stats");
+void transcript_renderer::take_stats(const json& stats) {
   window_tokens_ = count_at(stats, "context_window_tokens");
   used_percent_ = number_at(stats, "context_usage_percent", used_percent_);
   generation_ = count_at(stats, "compact_generation");
+}
+
+void transcript_renderer::context_built(const json& event) {
+  take_stats(object_at(event, "stats"));
   activity_ = "waiting for the model";
   const auto rescued = count_at(object_at(event, "decisions"), "rescued_messages");
   if (rescued > 0)
@@ -256,6 +252,7 @@ void transcript_renderer::context_compacted(const json& event) {
         " (without a model: " + preview(text_at(object_at(record, "fallback_error"), "message")) +
         ")";
   line(text_style::notice, text);
+  ++compactions_told_;
   generation_ = count_at(record, "generation");
   if (window_tokens_ > 0)
     used_percent_ = static_cast<double>(after) * 100 / static_cast<double>(window_tokens_);
@@ -267,6 +264,8 @@ void transcript_renderer::retry(const json& event) {
   if (delay_ms > 0)
     text += " in " + duration(delay_ms);
   text += ": " + preview(text_at(event, "reason"));
+  if (const auto detail = preview(text_at(event, "detail")); !detail.empty())
+    text += ": " + detail;
   if (flag_at(event, "discard_partial")) {
     text += " (the answer above was cut off and starts anew)";
     streamed_.clear();

@@ -8,6 +8,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "runtime/protocol/number_text.hpp"
+
 namespace rind::hosts::chat {
 
 enum class text_style : std::uint8_t { answer, user, quiet, notice, warning, error };
@@ -27,8 +29,7 @@ enum class transcript_detail : std::uint8_t { everything, answers_only };
 
 /// `[###.....] 41 % of 32k, generation 2`; without a known window an empty text.
 std::string context_gauge(double used_percent, std::int64_t window_tokens, std::int64_t generation);
-/// 31,020
-std::string grouped(std::int64_t number);
+using protocol::grouped;
 /// 900, 8.2k, 32k, 1.5M
 std::string short_count(std::int64_t number);
 
@@ -42,6 +43,8 @@ public:
   void take_user_text(const std::string& text, const std::string& mark);
   /// Lines that are no event: an answer to a command, a refused request.
   void say(text_style style, const std::string& text);
+  /// The stats of a session that nothing was heard of yet: for the gauge.
+  void take_stats(const nlohmann::json& stats);
   /// Another session is shown from here on.
   void forget_session();
 
@@ -50,6 +53,8 @@ public:
   std::string status() const;
   bool is_turn_running() const { return running_; }
   bool has_failed() const { return failed_; }
+  /// Compactions that were told since the start.
+  std::int64_t compactions_told() const { return compactions_told_; }
 
 private:
   void context_built(const nlohmann::json& event);
@@ -76,6 +81,7 @@ private:
   std::string streamed_;   // of the message that is being written
   bool running_ = false;
   bool failed_ = false; // a turn, since the start
+  std::int64_t compactions_told_ = 0;
   std::string activity_;
   double used_percent_ = 0;
   std::int64_t window_tokens_ = 0;

@@ -104,6 +104,10 @@ private:
   }
 
   void take(const entry& e) {
+    if (const auto* t = std::get_if<entries::turn_started>(&e.body))
+      operation_ = t->operation;
+    if (const auto* t = std::get_if<entries::turn_ended>(&e.body))
+      count_end(*t);
     if (const auto* b = std::get_if<entries::boundary>(&e.body))
       check_record(*b->record);
     if (const auto* a = std::get_if<entries::assistant_message>(&e.body))
@@ -114,6 +118,12 @@ private:
       journaled_.push_back(*m);
     if (std::holds_alternative<entries::boundary>(e.body))
       check_view();
+  }
+
+  /// A compaction that failed lost nothing and is no turn.
+  void count_end(const entries::turn_ended& t) {
+    if (t.outcome == entries::turn_outcome::failed && operation_ == operation_kind::turn)
+      ++out_.failed_turns;
   }
 
   /// The request that this entry answers was the view of the journal at that moment.
@@ -221,6 +231,7 @@ private:
   std::vector<const seen_request*> answered_;
   std::size_t next_answered_ = 0;
   std::vector<message_ptr> journaled_;
+  operation_kind operation_ = operation_kind::turn; // that is open
   std::int64_t generation_ = 0;
   std::int64_t corpus_end_ = 0;
   std::vector<double> anchored_;

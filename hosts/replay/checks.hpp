@@ -38,12 +38,13 @@ struct findings {
   std::size_t skipped_messages = 0;
   std::size_t lost_messages = 0;
   std::size_t foreign_messages = 0; // in the journal and not in the recording
-  std::vector<std::string> notes;   // what is wrong in words, the first note_limit of them
+  std::size_t failed_turns = 0;
+  std::vector<std::string> notes; // what is wrong in words, the first note_limit of them
 
-  /// No violation, nothing lost or made up, nothing over the window.
+  /// No violation, nothing lost or made up, nothing over the window, no turn that failed.
   bool clean() const {
     return boundary_violations == 0 && requests_over_window == 0 && lost_messages == 0 &&
-           foreign_messages == 0;
+           foreign_messages == 0 && failed_turns == 0;
   }
 };
 

@@ -49,6 +49,7 @@ std::string to_json_text(const findings& f) {
   o["discarded_messages"] = f.discarded_messages;
   o["skipped_messages"] = f.skipped_messages;
   o["lost_messages"] = f.lost_messages;
+  o["failed_turns"] = f.failed_turns;
   return o.dump();
 }
 
@@ -62,6 +63,7 @@ std::string to_table(const findings& f) {
                       " in the journal, " + number(f.discarded_messages) + " discarded, " +
                       number(f.skipped_messages) + " skipped");
   row("lost messages", number(f.lost_messages));
+  row("failed turns", number(f.failed_turns));
   row("samplings", number(f.samplings));
   row("compactions", number(f.manual) + " manual, " + number(f.automatic) + " automatic, " +
                          number(f.context_length_error) + " after a refusal, " + number(f.rescues) +

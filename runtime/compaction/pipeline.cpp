@@ -5,6 +5,7 @@
 
 #include "runtime/compaction/handoff.hpp"
 #include "runtime/context/token_estimator.hpp"
+#include "runtime/recovery/recovery_machine.hpp"
 
 namespace rind::compaction {
 
@@ -69,9 +70,8 @@ std::optional<token_usage> usage_of(const sampling_outcome& answer) {
 }
 
 fallback_cause cause_of(const provider_error& e) {
-  const auto status = e.error_class == provider_error_class::timeout ? failure_status::timed_out
-                                                                     : failure_status::unavailable;
-  return {to_string(e.error_class), e.message, to_string(status)};
+  const auto why = recovery::failure_of(e); // as the same error would end a turn
+  return {to_string(e.error_class), why.message, to_string(why.status)};
 }
 
 std::optional<fallback_cause> fault_of(const request& r, const summary_plan& p,

@@ -63,9 +63,10 @@ budget resolve_budget(const std::string& model, const model_limits& limits,
   b.summary_input_limit_tokens =
       at_least_one(std::min(summary_window - b.summary_limit_tokens, summary_cap) -
                    percent_of(summary_window, summary_margin_percent));
-  b.threshold_tokens = std::min({percent_of(b.window_tokens, limits.threshold_percent),
-                                 percent_of(b.hard_limit_tokens, safety_percent),
-                                 percent_of(b.summary_input_limit_tokens, safety_percent)});
+  b.threshold_tokens = std::min(
+      {percent_of(b.window_tokens, limits.threshold_percent.value_or(default_threshold_percent)),
+       percent_of(b.hard_limit_tokens, safety_percent),
+       percent_of(b.summary_input_limit_tokens, safety_percent)});
   if (limits.auto_compact_limit_tokens)
     b.threshold_tokens = std::min(b.threshold_tokens, *limits.auto_compact_limit_tokens);
   b.threshold_tokens = at_least_one(b.threshold_tokens);

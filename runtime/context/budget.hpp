@@ -27,7 +27,7 @@ struct model_limits {
   std::optional<std::int64_t> input_cap_tokens;
   std::optional<std::int64_t> max_output_tokens;
   std::optional<std::int64_t> auto_compact_limit_tokens; // absolute threshold, used if lower
-  std::int64_t threshold_percent = default_threshold_percent;
+  std::optional<std::int64_t> threshold_percent;
 };
 
 struct budget {

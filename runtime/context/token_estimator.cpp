@@ -208,8 +208,8 @@ std::int64_t estimate_message(const message& m) {
   for (const auto& call : m.tool_calls)
     tokens += call_envelope_tokens + estimate_text(call.id) + estimate_text(call.name) +
               estimate_json(call.arguments);
-  if (m.reasoning)
-    tokens += estimate_text(m.reasoning->text) + estimate_text(m.reasoning->opaque);
+  if (m.reasoning) // `opaque` is what goes out again; the text alone never does (F12)
+    tokens += estimate_json(m.reasoning->opaque);
   if (m.role == message_role::tool)
     tokens += estimate_text(m.tool_call_id);
   return tokens;

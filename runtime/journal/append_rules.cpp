@@ -1,6 +1,7 @@
 // The decisions that all stores share.
 #include "runtime/journal/append_rules.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <unordered_set>
 
@@ -60,6 +61,22 @@ std::optional<failure> refusal(const append_request& request, const session_stat
                         "the view of session " + request.session_id + " moved on to position " +
                             std::to_string(view_position));
   return std::nullopt;
+}
+
+std::optional<append_receipt> receipt_among(const append_request& request,
+                                            const std::vector<entry_ptr>& stored) {
+  const auto same_id = [](const entry_ptr& there, const entry& asked) {
+    return there->id == asked.id;
+  };
+  const auto first = std::search(stored.begin(), stored.end(), request.entries.begin(),
+                                 request.entries.end(), same_id);
+  if (first == stored.end())
+    return std::nullopt;
+  append_receipt receipt;
+  receipt.epoch = request.epoch;
+  receipt.first_position = (*first)->position;
+  receipt.entries.assign(first, first + static_cast<std::ptrdiff_t>(request.entries.size()));
+  return receipt;
 }
 
 failure id_in_use(const std::string& entry_id) {

@@ -22,6 +22,12 @@ std::optional<failure> malformed(const append_request& request);
 /// persistence_conflict), or nothing. `state` is null for a session that is not there.
 std::optional<failure> refusal(const append_request& request, const session_state* state);
 
+/// The receipt of an append that stands among `stored` (entries of its session, ascending), found
+/// by the ids; nothing where it does not. The epoch is the request's: of a session that this append
+/// created, only the store knows it.
+std::optional<append_receipt> receipt_among(const append_request& request,
+                                            const std::vector<entry_ptr>& stored);
+
 /// The answer where an entry id is stored already and the request is not the one that stored it.
 failure id_in_use(const std::string& entry_id);
 

@@ -111,6 +111,13 @@ bool sqlite_connection::in_transaction() const {
   return sqlite3_get_autocommit(database_->getHandle()) == 0;
 }
 
+bool sqlite_connection::has_moved() const {
+  int moved = 0;
+  return sqlite3_file_control(database_->getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) ==
+             SQLITE_OK &&
+         moved != 0;
+}
+
 sqlite_transaction::sqlite_transaction(sqlite_connection& connection, connection_use use)
     : connection_(connection) {
   if (connection_.in_transaction()) // an earlier rollback failed
@@ -126,12 +133,16 @@ sqlite_transaction::~sqlite_transaction() {
 }
 
 void sqlite_transaction::commit() {
+  if (connection_.has_moved())
+    throw moved_journal();
   connection_.execute("COMMIT");
 }
 
 failure explain(const std::exception& error, const std::string& path) {
   if (dynamic_cast<const damaged_session*>(&error) != nullptr)
     return make_failure(error_code::persistence_failed, error.what());
+  if (dynamic_cast<const moved_journal*>(&error) != nullptr)
+    return make_failure(error_code::persistence_failed, "the journal " + path + " " + error.what());
   const auto* sqlite = dynamic_cast<const SQLite::Exception*>(&error);
   const char* reason = sqlite != nullptr ? reason_of(sqlite->getErrorCode()) : "cannot be used";
   return make_failure(error_code::persistence_failed,

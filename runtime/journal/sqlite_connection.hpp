@@ -27,6 +27,12 @@ public:
   using std::runtime_error::runtime_error;
 };
 
+/// The path names another file by now, or none: what is written would not be found there.
+class moved_journal : public std::runtime_error {
+public:
+  moved_journal() : std::runtime_error("was removed or replaced while it was open") {}
+};
+
 enum class connection_use : std::uint8_t { write, read };
 
 /// A statement that is ready to be bound and stepped; whatever happens, it is reset at the end of
@@ -62,6 +68,9 @@ public:
   statement_use use(const char* sql);
   void execute(const char* sql);
   bool in_transaction() const;
+  /// Whether the file was renamed, replaced or removed since it was opened (one stat). A file
+  /// system that cannot say, says no.
+  bool has_moved() const;
   SQLite::Database& database() { return *database_; }
 
 private:
@@ -78,6 +87,8 @@ public:
   sqlite_transaction(const sqlite_transaction&) = delete;
   sqlite_transaction& operator=(const sqlite_transaction&) = delete;
 
+  /// Throws moved_journal, and commits nothing, where the file is not at its path any more: what is
+  /// told as durable, or as read, stands in the file that the next start opens.
   void commit();
 
 private:

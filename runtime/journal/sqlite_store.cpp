@@ -76,7 +76,8 @@ private:
         transaction.commit();
       return answer;
     } catch (const std::exception& e) {
-      return explain(e, path_);
+      // SQLite meets a file that is gone in its own ways; the cause is the same.
+      return db.has_moved() ? explain(moved_journal(), path_) : explain(e, path_);
     }
   }
 

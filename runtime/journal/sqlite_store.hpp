@@ -3,9 +3,9 @@
 // so the epoch and the view position hold between them as well.
 //
 // A file that cannot be used (missing folder, no database, damaged, read-only, full disk, locked
-// for longer than the timeout, written by a newer version) is persistence_failed with the reason in
-// words, for the operation that met it; the next one tries again. Not for use from several threads
-// at a time.
+// for longer than the timeout, written by a newer version, removed or replaced under the host) is
+// persistence_failed with the reason in words, for the operation that met it; the next one tries
+// again. Not for use from several threads at a time.
 #pragma once
 
 #include "runtime/journal/port.hpp"

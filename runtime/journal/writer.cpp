@@ -1,10 +1,13 @@
 // The queue, the thread and the grouping of the journal writer.
 #include "runtime/journal/writer.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -83,7 +86,42 @@ struct append_job {
 
 using job = std::variant<append_job, writer::read_job>;
 
-#ifdef RIND_CANARY_ANSWER_BEFORE_COMMIT
+#ifndef RIND_CANARY_ANSWER_BEFORE_COMMIT
+/// The appends that the store could not do, but for those that a later one of their session has
+/// passed: made now they would stand out of order.
+std::vector<std::size_t> to_repeat(std::span<const append_request> group,
+                                   const std::vector<result<append_receipt>>& answers) {
+  std::vector<std::size_t> indices;
+  std::set<std::string_view> passed; // sessions that a later append was written to
+  for (std::size_t i = group.size(); i-- > 0;) {
+    if (answers[i])
+      passed.insert(group[i].session_id);
+    else if (answers[i].error().code == error_code::persistence_failed &&
+             passed.count(group[i].session_id) == 0)
+      indices.push_back(i);
+  }
+  std::reverse(indices.begin(), indices.end());
+  return indices;
+}
+
+std::vector<result<append_receipt>> append_with_repeats(store& backend,
+                                                        std::span<const append_request> group) {
+  auto answers = backend.append(group);
+  for (int attempt = 1; attempt < append_attempts_max; ++attempt) {
+    const auto indices = to_repeat(group, answers);
+    if (indices.empty())
+      break;
+    std::vector<append_request> failed;
+    failed.reserve(indices.size());
+    for (const auto i : indices)
+      failed.push_back(group[i]);
+    auto again = backend.append(failed);
+    for (std::size_t k = 0; k < indices.size(); ++k)
+      answers[indices[k]] = std::move(again[k]);
+  }
+  return answers;
+}
+#else
 /// The fault of this canary: receipts as they will be if all goes well, guessed before anything is
 /// written.
 std::vector<result<append_receipt>> foretell(store& backend,
@@ -116,6 +154,8 @@ struct writer::state {
   std::condition_variable wake;
   std::deque<job> queue; // at most queue_limit
   bool stopping = false;
+  bool finished = false; // the thread is on its way out
+  std::condition_variable has_finished;
   writer_stats stats;
 
   std::thread thread; // last: it uses all of the above
@@ -123,6 +163,19 @@ struct writer::state {
   state(std::unique_ptr<store> inner, writer_mode m) : backend(std::move(inner)), mode(m) {
     if (mode == writer_mode::own_thread)
       thread = std::thread([this] { run(); });
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex);
+      stopping = true;
+    }
+    wake.notify_one();
+  }
+
+  bool finishes_within(std::int64_t ms) {
+    std::unique_lock lock(mutex);
+    return has_finished.wait_for(lock, std::chrono::milliseconds(ms), [this] { return finished; });
   }
 
   /// Keeps the job unless the queue is full or the writer is on its way out; then the job is left
@@ -142,7 +195,7 @@ struct writer::state {
 #ifdef RIND_CANARY_ANSWER_BEFORE_COMMIT
     auto answers = foretell(backend, group);
 #else
-    auto answers = backend.append(group);
+    auto answers = append_with_repeats(backend, group);
 #endif
     {
       const std::lock_guard lock(mutex);
@@ -162,8 +215,11 @@ struct writer::state {
     std::unique_lock lock(mutex);
     for (;;) {
       wake.wait(lock, [this] { return stopping || !queue.empty(); });
-      if (queue.empty())
+      if (queue.empty()) {
+        finished = true;
+        has_finished.notify_all();
         return;
+      }
       if (auto* waiting = std::get_if<read_job>(&queue.front())) {
         read_job work = std::move(*waiting);
         queue.pop_front();
@@ -193,13 +249,24 @@ writer::writer(std::unique_ptr<store> backend, writer_mode mode)
     : state_(std::make_unique<state>(std::move(backend), mode)) {}
 
 writer::~writer() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stopping = true;
-  }
-  state_->wake.notify_one();
+  if (!state_)
+    return;
+  state_->stop();
   if (state_->thread.joinable())
     state_->thread.join();
+}
+
+bool writer::finish(std::int64_t within_ms) {
+  if (!state_ || !state_->thread.joinable())
+    return state_ != nullptr;
+  state_->stop();
+  if (state_->finishes_within(within_ms)) {
+    state_->thread.join();
+    return true;
+  }
+  state_->thread.detach();
+  (void)state_.release(); // the thread's from now on, for as long as the process lives
+  return false;
 }
 
 void writer::append(append_request request, append_callback done) {

@@ -1,7 +1,9 @@
 // The journal writer: puts a blocking store behind callbacks. Owns one thread (or none:
 // `run_inline` serves the caller at once, for simulation). Appends that wait together are committed
-// together, in the order of their arrival; a lone one does not wait for company. No CAF here; the
-// journal actor is a thin adapter over it.
+// together, in the order of their arrival; a lone one does not wait for company. A store that
+// failed may have written all the same and lost only its answer: it is asked again with the same
+// entry ids, in the same place of the order. No CAF here; the journal actor is a thin adapter over
+// it.
 #pragma once
 
 #include <functional>
@@ -13,6 +15,9 @@ namespace rind::journal {
 inline constexpr std::size_t group_limit = 512; // appends in one transaction
 inline constexpr std::size_t queue_limit =
     65'536; // jobs waiting; the next one is answered persistence_failed at once
+
+inline constexpr int append_attempts_max =
+    2; // the second asks a store that failed once more, before anything that came later
 
 struct writer_stats {
   std::uint64_t groups = 0;
@@ -29,7 +34,7 @@ public:
                                                 // order with the appends before it
 
   writer(std::unique_ptr<store> backend, writer_mode mode);
-  ~writer(); // finishes what is queued, then joins
+  ~writer(); // finishes what is queued, then joins, unless finish() has given that up
   writer(const writer&) = delete;
   writer& operator=(const writer&) = delete;
 
@@ -37,6 +42,10 @@ public:
   void append(append_request request, append_callback done);
   /// Answers false (and does not keep the job) past queue_limit.
   bool post(read_job job);
+
+  /// Takes no more jobs, finishes what is queued and joins. False: that takes longer than
+  /// `within_ms` (a store that hangs); the thread is left behind with its store and whatever waits.
+  bool finish(std::int64_t within_ms);
 
   writer_stats stats() const;
 

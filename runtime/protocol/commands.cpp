@@ -20,8 +20,8 @@ constexpr std::array command_table{
                 "List the sessions, newest first."},
     command_row{command_name::model, "/model", "/model [name]",
                 "Show the model, or choose another one."},
-    command_row{command_name::context, "/context", "/context",
-                "Show how full the context window is, and why it was compacted or not."},
+    command_row{command_name::context, "/context", "/context [all]",
+                "Show how full the context window is and what was compacted; all: every number."},
 };
 
 constexpr std::string_view white_space = " \t\r\n\f\v";

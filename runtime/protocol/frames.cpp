@@ -57,17 +57,24 @@ void line_splitter::forget_consumed() {
 
 namespace {
 
-/// Finds the request id of an object that nests too deep to be built: keeps nothing else, and the
-/// parser behind it does not recurse.
+/// Finds the request id of an object as it is written: keeps nothing else, and the parser behind it
+/// does not recurse, so that the object may nest too deep to be built.
 class id_finder : public nlohmann::json_sax<json> {
 public:
   json take() { return std::move(id_); }
+  /// Whether the id is a number that cannot be said again: a double holds less of it than stood
+  /// there.
+  bool is_rounded() const { return is_rounded_; }
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
   bool number_integer(number_integer_t value) override { return found(value); }
   bool number_unsigned(number_unsigned_t value) override { return found(value); }
-  bool number_float(number_float_t value, const string_t&) override { return found(value); }
+  bool number_float(number_float_t value, const string_t& written) override {
+    if (in_id_ && depth_ == 1)
+      is_rounded_ = json(value).dump() != written;
+    return found(value);
+  }
   bool string(string_t& value) override { return found(value); }
   bool binary(binary_t&) override { return true; }
   bool start_object(std::size_t) override { return open(); }
@@ -100,6 +107,7 @@ private:
 
   std::size_t depth_ = 0;
   bool in_id_ = false;
+  bool is_rounded_ = false; // of the id
   json id_;
 };
 
@@ -119,8 +127,19 @@ refused_line refuse_deep(std::string_view line) {
   id_finder finder;
   if (line.find('{') > line.find('[') || !json::sax_parse(line, &finder))
     return refuse(nullptr, error_code::invalid_request, reason);
+  const bool sayable = !finder.is_rounded();
   json id = finder.take();
-  return refuse(is_request_id(id) ? std::move(id) : json(), error_code::invalid_request, reason);
+  return refuse(sayable && is_request_id(id) ? std::move(id) : json(), error_code::invalid_request,
+                reason);
+}
+
+/// Integers beyond 64 bits and decimals that a double changes. Answered under a rounded id the
+/// client would not know its own request again.
+bool is_rounded(const json& request_id, std::string_view line) {
+  if (!request_id.is_number_float())
+    return false;
+  id_finder finder;
+  return !json::sax_parse(line, &finder) || finder.is_rounded();
 }
 
 } // namespace
@@ -147,6 +166,10 @@ std::variant<request, refused_line> read_request(std::string_view line) {
     return refuse(nullptr, error_code::invalid_request,
                   "request_id: a number, or a string of 1 to " +
                       std::to_string(request_id_limit_characters) + " characters");
+  if (is_rounded(*id, line))
+    return refuse(nullptr, error_code::invalid_request,
+                  "request_id: this number cannot be answered as it is written; an integer of 64 "
+                  "bits or a string can");
   out.request_id = std::move(*id);
 
   const auto kind = parsed.find("kind");

@@ -47,7 +47,8 @@ private:
   bool skipping_ = false;   // up to the newline of a line that was reported
 };
 
-/// A request whose envelope is right. `request_id` is a non-empty string or a number.
+/// A request whose envelope is right. `request_id` is a non-empty string or a number that reads
+/// back as it was written.
 struct request {
   nlohmann::json request_id;
   std::string method;

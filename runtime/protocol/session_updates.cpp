@@ -84,7 +84,8 @@ json fields(const events::turn_step_retry& e) {
           {"attempt", e.attempt},
           {"reason", e.reason},
           {"delay_ms", e.delay_ms},
-          {"discard_partial", e.discard_partial}};
+          {"discard_partial", e.discard_partial},
+          {"detail", e.detail}};
 }
 
 json fields(const events::token_stats_updated& e) {

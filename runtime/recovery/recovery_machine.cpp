@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/context/text_cut.hpp"
 #include "runtime/provider/error_classifier.hpp"
 
 namespace rind::recovery {
@@ -68,6 +69,11 @@ error_code code_of(provider_error_class c) {
   return error_code::internal_error;
 }
 
+/// The provider names a time that no turn waits for (S32).
+bool must_come_back_later(const provider_error& error) {
+  return error.retry_after_s && *error.retry_after_s > retry_after_max_s;
+}
+
 } // namespace
 
 const std::array<std::array<transition, trigger_count>, stage_count>& stage_table() {
@@ -103,20 +109,24 @@ failure failure_of(const provider_error& error) {
   }
   if (code == error_code::rate_limited || code == error_code::overloaded)
     result.details.retry_after_s = error.retry_after_s;
+  if (must_come_back_later(error))
+    result.message += " (come back in " +
+                      std::to_string(static_cast<std::int64_t>(std::ceil(*error.retry_after_s))) +
+                      " s)";
   return result;
 }
 
 std::int64_t retry_delay_ms(std::int64_t attempt, std::optional<double> retry_after_s,
                             double chance) {
   const auto exponent = std::clamp<std::int64_t>(attempt, 1, 20);
-  const auto base = std::min<double>(std::ldexp(1000.0, static_cast<int>(exponent)),
-                                     static_cast<double>(retry_delay_max_ms));
+  constexpr auto longest = static_cast<double>(retry_delay_max_ms);
+  const auto base = std::min(std::ldexp(1000.0, static_cast<int>(exponent)), longest);
   if (retry_after_s)
     return static_cast<std::int64_t>(
         std::ceil(*retry_after_s * 1000.0 * (1.0 + retry_jitter * chance)));
   const auto spread = base * (1.0 - retry_jitter + 2.0 * retry_jitter * chance);
-  return static_cast<std::int64_t>(
-      std::min<double>(spread, static_cast<double>(retry_delay_max_ms)));
+  // Folded back at the bound, not cut: cut delays would all be the same.
+  return static_cast<std::int64_t>(std::min(spread, 2.0 * longest - spread));
 }
 
 std::int64_t refused_size(const provider_error& error, const request_facts& facts) {
@@ -244,13 +254,9 @@ decision recovery_machine::retry(int& used, int max, const provider_error& error
                                  const request_facts& facts) {
   decision d;
   d.reason = error.code == "empty_response" ? "empty_response" : to_string(error.error_class);
-  const bool come_back_later = error.retry_after_s && *error.retry_after_s > retry_after_max_s;
-  if (used >= max || come_back_later || error.retry_same == std::optional{false}) {
+  d.detail = context::excerpt_line(error.message, retry_detail_characters_max);
+  if (used >= max || must_come_back_later(error) || error.retry_same == std::optional{false}) {
     d.error = failure_of(error);
-    if (come_back_later)
-      d.error->message +=
-          " (come back in " +
-          std::to_string(static_cast<std::int64_t>(std::ceil(*error.retry_after_s))) + " s)";
     return d;
   }
   ++used;
@@ -292,6 +298,7 @@ decision recovery_machine::on_error(const provider_error& error, const request_f
 decision recovery_machine::on_overflow(const provider_error& error, const request_facts& facts) {
   decision d;
   d.reason = to_string(provider_error_class::context_length);
+  d.detail = context::excerpt_line(error.message, retry_detail_characters_max);
   d.learned_window_tokens = learned_window(error, facts);
   if (!facts.overflow_recovery) {
     d.error = make_failure(error_code::context_length_exceeded,
@@ -372,6 +379,7 @@ decision recovery_machine::retry_smaller() {
   d.action = action::retry;
   d.attempt = ++attempt_;
   d.reason = to_string(provider_error_class::context_length);
+  d.detail = context::excerpt_line(last_words_, retry_detail_characters_max);
   return d;
 }
 

@@ -20,7 +20,8 @@ inline constexpr std::int64_t retry_delay_max_ms = 10'000;
 inline constexpr double retry_after_max_s = 60.0;
 inline constexpr double retry_jitter =
     0.25; // a delay is spread by this share to both sides, a Retry-After only upwards
-inline constexpr double tighten_factor = 0.8; // S30
+inline constexpr std::int64_t retry_detail_characters_max = 200; // of the provider's words
+inline constexpr double tighten_factor = 0.8;                    // S30
 inline constexpr double suspicious_share =
     0.6; // S33a: an unrecognised 400 above this share of the window
 
@@ -78,6 +79,7 @@ struct decision {
   std::int64_t delay_ms = 0;                         // retry
   std::int64_t attempt = 0;                          // number of this retry of the sampling, from 1
   std::string reason;                                // class of the cause, for turn_step_retry
+  std::string detail;                                // the cause in the provider's words, shortened
   std::int64_t output_limit_tokens = 0;              // lower_output
   std::int64_t limit_tokens = 0;                     // rescue: the tightened limit
   std::optional<std::int64_t> learned_window_tokens; // S16

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +19,6 @@ namespace rind::tools {
 namespace {
 
 constexpr std::size_t read_bytes_max = 64u << 10; // of one pipe before the others get their turn
-constexpr std::size_t write_bytes_max = 64u << 10;
 
 std::string text_of(int error) {
   return std::system_category().message(error);
@@ -29,16 +29,35 @@ struct pipe_ends {
   descriptor theirs;
 };
 
-/// A pipe whose end on our side never blocks. `we_write` says which end is ours. Closed ends where
-/// there is none to have.
-pipe_ends open_pipe(bool we_write) {
+/// A pipe from the program, whose end on our side never blocks. Closed ends where there is none to
+/// have.
+pipe_ends open_pipe() {
   std::array<int, 2> fds{-1, -1};
   if (::pipe2(fds.data(), O_CLOEXEC) != 0)
     return {};
-  pipe_ends ends{descriptor(fds[we_write ? 1 : 0]), descriptor(fds[we_write ? 0 : 1])};
+  pipe_ends ends{descriptor(fds[0]), descriptor(fds[1])};
   if (::fcntl(ends.ours.get(), F_SETFL, O_NONBLOCK) != 0)
     return {};
   return ends;
+}
+
+/// A file in memory with this text, to be read from its start and changed by nobody. Closed where
+/// there is none to have; errno says why.
+descriptor file_with(std::string_view text) {
+  descriptor file(::memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  while (file.is_open() && !text.empty()) {
+    const auto wrote = ::write(file.get(), text.data(), text.size());
+    if (wrote < 0 && errno == EINTR)
+      continue;
+    if (wrote < 0)
+      return {};
+    text.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  constexpr int unchanged = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+  if (!file.is_open() || ::lseek(file.get(), 0, SEEK_SET) != 0 ||
+      ::fcntl(file.get(), F_ADD_SEALS, unchanged) != 0)
+    return {};
+  return file;
 }
 
 /// The attributes and file actions of a spawn, freed at the end.
@@ -127,15 +146,11 @@ void descriptor::reset() {
 
 child_process::child_process(const process_request& request,
                              const std::vector<std::string>& environment)
-    : unwritten_(request.input),
-      collected_output_(request.output_limit_chars),
-      collected_error_(error_output_limit_chars) {
+    : collected_output_(request.output_limit_chars), collected_error_(error_output_limit_chars) {
   if (request.command.empty() || request.command.front().empty())
     start_error_ = "no program is named";
   else
     spawn(request, environment);
-  if (start_error_.empty() && unwritten_.empty())
-    input_.reset();
 }
 
 child_process::~child_process() {
@@ -144,19 +159,23 @@ child_process::~child_process() {
 
 void child_process::spawn(const process_request& request,
                           const std::vector<std::string>& environment) {
-  auto in = open_pipe(true);
-  auto out = open_pipe(false);
-  auto err = open_pipe(false);
+  auto in = above_standard(file_with(request.input));
+  if (!in.is_open()) {
+    start_error_ = "no memory for the program's input: " + text_of(errno);
+    return;
+  }
+  auto out = open_pipe();
+  auto err = open_pipe();
   const int pipe_error = errno;
-  for (auto* ends : {&in, &out, &err})
+  for (auto* ends : {&out, &err})
     ends->theirs = above_standard(std::move(ends->theirs));
-  if (!in.theirs.is_open() || !out.theirs.is_open() || !err.theirs.is_open()) {
+  if (!out.theirs.is_open() || !err.theirs.is_open()) {
     start_error_ = "no pipe to the program: " + text_of(pipe_error);
     return;
   }
   spawn_plan plan;
   int error = ENOMEM;
-  if (plan.separate() && plan.connect(in.theirs.get(), out.theirs.get(), err.theirs.get()))
+  if (plan.separate() && plan.connect(in.get(), out.theirs.get(), err.theirs.get()))
     error = plan.spawn(pid_, request.command, environment);
   if (error != 0) {
     pid_ = -1;
@@ -170,26 +189,8 @@ void child_process::spawn(const process_request& request,
     reap();
     return;
   }
-  input_ = std::move(in.ours);
   output_ = std::move(out.ours);
   error_ = std::move(err.ours);
-}
-
-void child_process::write_input() {
-  while (written_bytes_ < unwritten_.size()) {
-    const auto size = std::min(unwritten_.size() - written_bytes_, write_bytes_max);
-    const auto wrote = ::write(input_.get(), unwritten_.data() + written_bytes_, size);
-    if (wrote < 0 && errno == EINTR)
-      continue;
-    if (wrote < 0 && errno == EAGAIN)
-      return;
-    if (wrote < 0)
-      break; // the program does not want the rest, which is its right
-    written_bytes_ += static_cast<std::size_t>(wrote);
-  }
-  input_.reset();
-  unwritten_.clear();
-  written_bytes_ = 0;
 }
 
 void child_process::read_into(descriptor& from, output_collector& to) {
@@ -233,7 +234,6 @@ void child_process::reap() {
   if (pid_ < 0)
     return;
   signal_group(SIGKILL);
-  input_.reset();
   output_.reset();
   error_.reset();
   // A program that the kernel cannot end yet stays behind as a zombie; without a descriptor to

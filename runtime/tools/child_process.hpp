@@ -1,5 +1,5 @@
-// One program that runs: its pipes, its process group and its exit. Blocks nowhere; who waits and
-// for how long is process_pool's matter.
+// One program that runs: its input, its pipes, its process group and its exit. Blocks nowhere; who
+// waits and for how long is process_pool's matter.
 #pragma once
 
 #include <string>
@@ -37,11 +37,13 @@ struct process_exit {
   int code = 0; // exit code or signal
 };
 
-/// Used by one thread, which has SIGPIPE blocked.
+/// Used by one thread.
 class child_process {
 public:
   /// Starts the program of `request` with `environment`; what went wrong stands in `start_error`,
-  /// empty if it runs.
+  /// empty if it runs. Its standard input is a file in memory that holds all of the input before it
+  /// starts: a host that is killed leaves no program behind that runs on half of its arguments, or
+  /// on none.
   child_process(const process_request& request, const std::vector<std::string>& environment);
   child_process(const child_process&) = delete;
   child_process& operator=(const child_process&) = delete;
@@ -50,14 +52,12 @@ public:
 
   const std::string& start_error() const { return start_error_; }
 
-  /// For poll; negative where there is nothing to wait for. Readable: the program has ended;
-  /// writable: more input goes in; readable: there is output.
+  /// For poll; negative where there is nothing to wait for. Readable: the program has ended; there
+  /// is output.
   int exit_fd() const { return exited_ ? -1 : pidfd_.get(); }
-  int input_fd() const { return input_.get(); }
   int output_fd() const { return output_.get(); }
   int error_fd() const { return error_.get(); }
 
-  void write_input();
   void read_output() { read_into(output_, collected_output_); }
   void read_error() { read_into(error_, collected_error_); }
 
@@ -86,11 +86,8 @@ private:
   bool exited_ = false;
   process_exit exit_;
   descriptor pidfd_;
-  descriptor input_;
   descriptor output_;
   descriptor error_;
-  std::string unwritten_;
-  std::size_t written_bytes_ = 0;
   output_collector collected_output_;
   output_collector collected_error_;
 };

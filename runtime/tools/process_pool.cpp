@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t poll_ms_max = 60'000; // then the clock is looked at again
-constexpr std::size_t descriptors_of_run = 4;
+constexpr std::size_t descriptors_of_run = 3;
 
 std::int64_t now_ms() {
   const auto since_start = std::chrono::steady_clock::now().time_since_epoch();
@@ -161,7 +161,7 @@ private:
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all,
-                      nullptr); // signals are the host's; SIGPIPE is an error of write
+                      nullptr); // signals are the host's
     for (;;) {
       const bool stopping = take_inbox();
       look_at_clock();
@@ -271,7 +271,6 @@ private:
     auto until = waiting_for_place_until();
     for (const auto& r : running_) {
       fds.push_back({r.child->exit_fd(), POLLIN, 0});
-      fds.push_back({r.child->input_fd(), POLLOUT, 0});
       fds.push_back({r.child->output_fd(), POLLIN, 0});
       fds.push_back({r.child->error_fd(), POLLIN, 0});
       until = std::min(until, next_time(r));
@@ -301,10 +300,8 @@ private:
   void serve(run& r, const pollfd* fds) {
     auto& child = *r.child;
     if (fds[1].revents != 0)
-      child.write_input();
-    if (fds[2].revents != 0)
       child.read_output();
-    if (fds[3].revents != 0)
+    if (fds[2].revents != 0)
       child.read_error();
     if (fds[0].revents == 0)
       return;

@@ -1,5 +1,5 @@
-// Runs programs for command tools: one thread for all of them, standard input written and output
-// read while they run, each in a process group of its own that is gone when its run ends. It knows
+// Runs programs for command tools: one thread for all of them, output read
+// while they run, each in a process group of its own that is gone when its run ends. It knows
 // nothing of tools and leaves the meaning of exit codes to its callers.
 #pragma once
 
@@ -34,7 +34,7 @@ struct process_pool_options {
 struct process_request {
   std::string id;                   // unique among the runs that have not ended
   std::vector<std::string> command; // program, looked up in PATH, and its arguments; no shell
-  std::string input;                // written to its standard input, which is then closed
+  std::string input;                // its whole standard input, there before it starts
   std::int64_t deadline_ms = default_deadline_ms; // from `start`, the wait for a place included
   std::int64_t output_limit_chars = tools::output_limit_chars;
 };

@@ -589,7 +589,7 @@ void turn_machine::carry_out(const recovery::decision& d, std::vector<entry_body
 
 void turn_machine::announce_retry(const recovery::decision& d) {
   out_.push_back(effects::announce{events::turn_step_retry{
-      d.attempt, d.reason, d.delay_ms, std::exchange(discard_partial_, false)}});
+      d.attempt, d.reason, d.delay_ms, std::exchange(discard_partial_, false), d.detail}});
 }
 
 void turn_machine::accept(const sampling_answer& answer) {

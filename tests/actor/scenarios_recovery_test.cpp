@@ -96,6 +96,35 @@ TEST(scenario, F49_S30_the_tightened_limit_ends_with_its_operation) {
   EXPECT_EQ(limits(ann), plain);
 }
 
+TEST(scenario, F49_S30_a_model_that_is_set_while_a_request_runs_ends_its_tightened_limit) {
+  kit::world w;
+  kit::serve_politely(w);
+  auto& ann = w.client("s1");
+  kit::fill(w, ann, 2'000, 3);
+  w.model().expect(asks_for({look("c1")}));
+  w.tool().expect(kit::answers(text_of_tokens(2'500)));
+  w.model().expect(refuses_length());              // compacts
+  w.model().expect(refuses_length().after(1'000)); // would tighten the limit
+  w.model().expect(kit::hangs());                  // after the rescue
+  ann.prompt("Look.");
+  w.run();
+  auto set = ann.set_model("model-big");
+  w.run();
+  ASSERT_EQ(set.said(), "ok");
+  w.advance(1'000);
+  const auto line = kit::line_of(w.journal_of("s1"));
+  ASSERT_LT(line.find("model_set"), line.rfind("attempt_started"));
+  auto report = ann.inspect();
+  w.run();
+  auto plain = w.client("s2", "model-big").inspect();
+  w.run();
+  EXPECT_EQ(report.value().stats.auto_compact_token_limit,
+            plain.value().stats.auto_compact_token_limit);
+  EXPECT_FALSE(w.projection_of("s1").operation()->tightened_limit_tokens);
+  ann.cancel();
+  w.run();
+}
+
 TEST(scenario, F52_S31_a_rescue_is_a_boundary_and_survives_a_crash) {
   kit::world w;
   kit::serve_politely(w);

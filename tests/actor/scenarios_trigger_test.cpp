@@ -82,6 +82,49 @@ TEST(scenario, F06_automatic_off_samples_on_and_an_overflow_is_recovered_all_the
   EXPECT_EQ(kit::boundaries_of(w, "s1")[0]->reason, compaction_reason::context_length_error);
 }
 
+TEST(scenario, F06_both_switches_belong_to_one_session_and_outlive_a_restart) {
+  kit::world w;
+  kit::serve_politely(w);
+  actors::open_session_command without_auto{"s1", actors::open_mode::create, {}, {}};
+  without_auto.auto_compact = false;
+  actors::open_session_command without_recovery{"s2", actors::open_mode::create, {}, {}};
+  without_recovery.overflow_recovery = false;
+  auto& ann = w.client(without_auto);
+  auto& bob = w.client(without_recovery);
+  auto& eve = w.client("s3"); // as the host is set
+  kit::fill(w, eve, 20);
+  for (const bool restarted : {false, true}) {
+    if (restarted) {
+      w.restart();
+      w.reconnect(ann, "s1");
+      w.reconnect(bob, "s2");
+      w.reconnect(eve, "s3");
+    }
+    const auto ann_before = kit::boundaries_of(w, "s1").size();
+    if (!restarted) {
+      kit::fill(w, ann, 2'400, 4); // above the threshold of 9,690, below the hard limit
+      kit::fill(w, ann, 700);
+      EXPECT_TRUE(kit::boundaries_of(w, "s1").empty());
+      kit::fill(w, bob, 2'400, 2);
+    } else {
+      kit::fill(w, ann, 2'400, 3); // over the threshold again
+    }
+    EXPECT_EQ(kit::boundaries_of(w, "s1").size(), ann_before);
+    w.model().expect(kit::refuses_length()); // recovery is a switch of its own
+    kit::fill(w, ann, 20);
+    EXPECT_EQ(kit::boundaries_of(w, "s1").size(), ann_before + 1);
+    bob.forget_events();
+    w.model().expect(kit::refuses_length());
+    auto failed = bob.prompt("Go on.");
+    w.run();
+    ASSERT_EQ(failed.said(), "ok");
+    EXPECT_EQ(kit::failure_of(bob.events()).code, error_code::context_length_exceeded);
+    EXPECT_TRUE(kit::boundaries_of(w, "s2").empty());
+  }
+  kit::fill(w, eve, 2'400, 5);
+  EXPECT_EQ(kit::boundaries_of(w, "s3").size(), 1u);
+}
+
 TEST(scenario, F06_recovery_off_fails_at_once_and_names_compact) {
   kit::world_options o;
   o.settings.compaction.overflow_recovery = false;

@@ -2,6 +2,7 @@
 // inputs that are sent twice (S3a), cancel (S4), the end (S5, S6) and what hangs or throws (S43).
 #include <gtest/gtest.h>
 
+#include "actors/session.hpp"
 #include "tests/kit/journal_builder.hpp"
 #include "tests/kit/simulation/dialogue.hpp"
 
@@ -251,6 +252,76 @@ TEST_F(session_rules, S3a_a_waiting_prompt_that_was_sent_twice_runs_once) {
   EXPECT_EQ(w.model().calls(sampling_kind::assistant), 2);
 }
 
+TEST_F(session_rules, S2_S3a_repeats_of_a_waiting_prompt_take_no_place_of_their_own) {
+  auto& bob = w.client("s1");
+  hanging_turn();
+  std::vector<kit::awaited<actors::prompt_outcome>> repeats;
+  for (std::size_t i = 0; i < actors::requests_of_prompt_max; ++i)
+    repeats.push_back((i % 2 ? bob : ann).prompt("Twice.", "p2"));
+  auto one_too_many = ann.prompt("Twice.", "p2");
+  auto other_text = bob.prompt("Other words.", "p2");
+  std::vector<kit::awaited<actors::prompt_outcome>> others;
+  for (int i = 0; i < 15; ++i)
+    others.push_back(ann.prompt("Prompt " + std::to_string(i)));
+  auto no_place = ann.prompt("One too many.");
+  w.run();
+  EXPECT_EQ(one_too_many.said(), "SessionBusy");
+  EXPECT_EQ(other_text.said(), "InvalidRequest");
+  EXPECT_EQ(no_place.said(), "SessionBusy");
+  ann.cancel();
+  w.run();
+  for (auto& r : repeats) {
+    ASSERT_EQ(r.said(), "ok");
+    EXPECT_EQ(r.value().turn_id, repeats[0].value().turn_id);
+  }
+  for (auto& o : others)
+    EXPECT_EQ(o.said(), "ok");
+  EXPECT_EQ(kit::count_of(kit::line_of(w.journal_of("s1")), "user_message"), 1 + 1 + 15);
+}
+
+TEST_F(session_rules, S3a_a_repeat_joins_a_prompt_whose_start_is_being_journaled) {
+  w.model().expect(hangs());
+  auto first = ann.prompt("Go.", "p1");
+  std::vector<kit::awaited<actors::prompt_outcome>> repeats;
+  for (std::size_t i = 1; i < actors::requests_of_prompt_max; ++i)
+    repeats.push_back(ann.prompt("Go.", "p1"));
+  w.run();
+  auto one_too_many = ann.prompt("Go.", "p1"); // while it runs: the same bound
+  w.run();
+  EXPECT_EQ(one_too_many.said(), "SessionBusy");
+  auto info = ann.info();
+  w.run();
+  EXPECT_EQ(info.value().turn->waiting_prompts, 0);
+  ann.cancel();
+  w.run();
+  for (auto& r : repeats)
+    EXPECT_EQ(r.value().turn_id, first.value().turn_id);
+}
+
+TEST_F(session_rules, S2_S3a_a_waiting_prompt_goes_with_the_last_who_asks_for_it) {
+  auto& bob = w.client("s1");
+  auto& eve = w.client("s1");
+  hanging_turn();
+  auto first = ann.prompt("Twice.", "p2", "key-1");
+  auto second = bob.prompt("Twice.", "p2", "key-1");
+  auto third = eve.prompt("Twice.", "p2", "key-1");
+  auto lonely = ann.prompt("Alone.", "p3");
+  w.run();
+  auto taken_back = eve.withdraw("key-1");
+  w.run();
+  EXPECT_EQ(taken_back.said(), "ok");
+  EXPECT_EQ(third.said(), "Cancelled");
+  ann.disconnect();
+  w.run();
+  EXPECT_EQ(first.said(), "Cancelled");
+  EXPECT_EQ(lonely.said(), "Cancelled");
+  EXPECT_EQ(second.said(), "pending");
+  bob.cancel();
+  w.run();
+  EXPECT_EQ(second.said(), "ok");
+  EXPECT_EQ(kit::count_of(kit::line_of(w.journal_of("s1")), "user_message"), 2);
+}
+
 TEST_F(session_rules, S3a_an_interrupted_prompt_that_is_sent_again_is_resumed) {
   hanging_turn("p1");
   w.crash();
@@ -465,6 +536,33 @@ TEST_F(session_rules, S43_a_provider_that_hangs_ends_its_turn_and_nobody_elses) 
   ASSERT_TRUE(w.time().advance_until([&] { return answer.arrived(); }, 600'000));
   EXPECT_EQ(answer.value().outcome, entries::turn_outcome::failed);
   EXPECT_EQ(kit::failure_of(ann.events()).code, error_code::provider_timeout);
+  kit::serve_politely(w);
+  kit::fill(w, ann, 20);
+}
+
+TEST_F(session_rules, S43_a_provider_that_never_ends_is_a_timeout_and_frees_its_place) {
+  kit::fill(w, ann, 20);
+  const auto before = w.model().calls(sampling_kind::assistant);
+  w.settings().providers[0].total_timeout_ms = 60'000;
+  w.settings().providers[0].requests_in_flight_max = 1;
+  w.restart();
+  w.reconnect(ann, "s1");
+  auto& bob = w.client("s2");
+  w.model().serve([](const sampling_request& r) {
+    return r.session_id == "s1" ? kit::hangs_deaf() : says("Yes.");
+  });
+  auto answer = ann.prompt("Go.");
+  w.advance(60'000);
+  // The deadline that its backend should keep comes first.
+  EXPECT_EQ(w.model().calls(sampling_kind::assistant), before + 1);
+  auto other = bob.prompt("Hi"); // waits for the place
+  w.advance(20'000);
+  EXPECT_EQ(other.said(), "ok");
+  EXPECT_TRUE(w.model().requests()[static_cast<std::size_t>(before)].cancelled);
+  ASSERT_TRUE(w.time().advance_until([&] { return answer.arrived(); }, 600'000));
+  EXPECT_EQ(answer.value().outcome, entries::turn_outcome::failed);
+  EXPECT_EQ(kit::failure_of(ann.events()).code, error_code::provider_timeout);
+  EXPECT_EQ(kit::count_of(ends(), "turn_step_retry"), recovery::server_retries_max);
   kit::serve_politely(w);
   kit::fill(w, ann, 20);
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -14,9 +15,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "messages/json.hpp"
+#include "runtime/tools/child_process.hpp"
 #include "runtime/tools/command_tool.hpp"
 #include "runtime/tools/demo_tools.hpp"
 #include "tests/kit/temp_folder.hpp"
@@ -196,6 +199,31 @@ TEST_F(command_tools, output_that_is_no_text_is_repaired) {
   const auto end = run("printf 'a\\377b'");
   EXPECT_EQ(end.text, "a\xEF\xBF\xBD"
                       "b");
+}
+
+/// A host that is killed right after it has started a program which sends its input to `to`.
+void start_and_be_killed(const process_request& request) {
+  const auto host = ::fork();
+  ASSERT_GE(host, 0);
+  if (host == 0) {
+    const child_process child(request, environment_without({}));
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(host, &status, 0), host);
+  ASSERT_TRUE(WIFSIGNALED(status));
+}
+
+TEST_F(command_tools, a_host_that_is_killed_leaves_no_program_that_runs_on_half_of_its_input) {
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{1} << 20}) {
+    const folder place;
+    const auto fifo = place.fifo("seen");
+    process_request request;
+    request.command = {"sh", "-c", "cat > " + fifo};
+    request.input = std::string(bytes, 'x');
+    start_and_be_killed(request);
+    EXPECT_EQ(read_all(fifo).size(), bytes);
+  }
 }
 
 TEST_F(command_tools, input_that_nobody_reads_harms_nobody) {

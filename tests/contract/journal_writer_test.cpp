@@ -2,6 +2,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <latch>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -187,7 +188,8 @@ TEST(journal_writer, S43_a_store_that_throws_is_a_failed_append_and_nothing_more
   for (const auto mode : {writer_mode::own_thread, writer_mode::run_inline}) {
     const auto faults = std::make_shared<journal_faults>();
     faults->throws = true;
-    faults->appends[1] = {};
+    for (int attempt = 1; attempt <= append_attempts_max; ++attempt)
+      faults->appends[attempt] = {};
     std::vector<std::string> answers;
     {
       writer w(make_faulty_store(std::make_unique<memory_store>(), faults), mode);
@@ -202,6 +204,47 @@ TEST(journal_writer, S43_a_store_that_throws_is_a_failed_append_and_nothing_more
     }
     EXPECT_EQ(answers, (std::vector<std::string>{"persistence_failed", "written"}));
   }
+}
+
+/// What became of three appends of one sender that waited together while the journal was busy.
+std::vector<std::string> three_appends_under(const std::map<std::int64_t, append_fault>& script) {
+  const auto faults = std::make_shared<journal_faults>();
+  const auto g = std::make_shared<gate>();
+  std::vector<std::string> answers;
+  {
+    writer w(make_faulty_store(std::make_unique<memory_store>(), faults), writer_mode::own_thread);
+    std::latch busy{1};
+    w.append(sample_create("a"), [&](auto r) {
+      ASSERT_TRUE(r);
+      busy.count_down();
+      g->opened.wait(); // what follows waits together
+      faults->append_count = 0;
+      faults->appends = script;
+    });
+    busy.wait();
+    for (const char* id : {"1", "2", "3"})
+      w.append(sample_append("a", 1, {sample_entry(id, sample_prompt(id))}), [&answers](auto r) {
+        answers.push_back(r ? std::to_string(r->first_position) : to_string(r.error().code));
+      });
+    g->opened.count_down();
+  }
+  return answers;
+}
+
+TEST(journal_writer, S35_a_failed_append_is_asked_once_more_in_its_place_of_the_order) {
+  using answers = std::vector<std::string>;
+  const append_fault fails{};
+  const append_fault is_lost{error_code::persistence_failed, true};
+  EXPECT_EQ(three_appends_under({}), (answers{"2", "3", "4"}));
+  // The store as a whole: all are asked again, in their order.
+  EXPECT_EQ(three_appends_under({{1, fails}, {2, fails}, {3, fails}}), (answers{"2", "3", "4"}));
+  EXPECT_EQ(three_appends_under({{1, is_lost}, {2, is_lost}, {3, fails}}),
+            (answers{"2", "3", "4"}));
+  // Once only.
+  EXPECT_EQ(three_appends_under({{3, fails}, {4, fails}}),
+            (answers{"2", "3", "persistence_failed"}));
+  // One that a later append has passed is not made behind it.
+  EXPECT_EQ(three_appends_under({{1, fails}}), (answers{"persistence_failed", "2", "3"}));
 }
 
 TEST(journal_writer, S43_reads_that_throw_and_answers_that_are_missing_are_failures_too) {

@@ -1,5 +1,6 @@
 // What the SQLite journal says of files that it cannot use, and that it goes on once the cause is
 // gone.
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -259,6 +260,59 @@ TEST(sqlite_faults, a_broken_disk_fails_the_operation_and_not_the_store) {
   disk.set_broken(false);
   EXPECT_TRUE(append(*s, prompt("a", 1, "2")));
   EXPECT_EQ(s->read("a", 0, 10)->size(), 2U);
+}
+
+/// What happens to a journal's file while a host has it open.
+struct file_fate {
+  const char* name;
+  void (*befall)(const std::string& path);
+};
+
+class moved_journals : public testing::TestWithParam<file_fate> {};
+
+TEST_P(moved_journals, S35_S39_nothing_is_told_that_is_not_in_the_file_at_the_path) {
+  const temp_folder folder;
+  const auto path = folder.file("journal.db");
+  const auto s = open(path);
+  const auto created = append(*s, sample_create("a"));
+  ASSERT_TRUE(created);
+  GetParam().befall(path);
+  const auto refused = append(*s, prompt("a", created->epoch, "lost"));
+  EXPECT_THAT(words_of(refused), AllOf(HasSubstr(path), HasSubstr("removed or replaced")));
+  EXPECT_THAT(words_of(s->read("a", 0, 10)), HasSubstr("removed or replaced"));
+  EXPECT_THAT(words_of(s->claim("a")), HasSubstr("removed or replaced"));
+  EXPECT_THAT(words_of(s->remove("a", 0)), HasSubstr("removed or replaced"));
+  EXPECT_THAT(words_of(s->find("a")), HasSubstr("removed or replaced"));
+}
+
+INSTANTIATE_TEST_SUITE_P(sqlite_faults, moved_journals,
+                         testing::Values(file_fate{"removed",
+                                                   [](const std::string& path) {
+                                                     std::filesystem::remove(path);
+                                                   }},
+                                         file_fate{"replaced_by_another",
+                                                   [](const std::string& path) {
+                                                     const auto other = path + ".other";
+                                                     open(other).reset();
+                                                     std::filesystem::rename(other, path);
+                                                   }},
+                                         file_fate{"renamed",
+                                                   [](const std::string& path) {
+                                                     std::filesystem::rename(path, path + ".old");
+                                                   }}),
+                         [](const auto& p) { return p.param.name; });
+
+TEST(sqlite_faults, a_journal_that_comes_back_to_its_path_is_used_again) {
+  const temp_folder folder;
+  const auto path = folder.file("journal.db");
+  const auto s = open(path);
+  const auto created = append(*s, sample_create("a"));
+  ASSERT_TRUE(created);
+  std::filesystem::rename(path, path + ".away");
+  EXPECT_FALSE(append(*s, prompt("a", created->epoch, "1")));
+  std::filesystem::rename(path + ".away", path);
+  EXPECT_TRUE(append(*s, prompt("a", created->epoch, "1")));
+  EXPECT_EQ(open(path)->read("a", 0, 10)->size(), 2u);
 }
 
 TEST(sqlite_faults, S24_two_writers_on_one_database_get_conflict_and_not_owner) {

@@ -133,6 +133,47 @@ TEST(chat, in_a_pipe_a_failed_turn_is_told_and_counts) {
   EXPECT_NE(world.errors().find("a wrong key"), std::string::npos) << world.errors();
 }
 
+TEST(chat, a_session_that_is_not_there_fails_in_a_pipe_and_at_a_terminal) {
+  const lone_host world;
+  const auto piped = world.run({"chat", "--journal", "memory", "--session", "nope"});
+  EXPECT_EQ(piped.exit_code, 1);
+  EXPECT_NE(piped.errors.find("there is no session nope"), std::string::npos) << piped.errors;
+  terminal_chat chat(world.options({"chat", "--journal", "memory", "--session", "nope"}));
+  EXPECT_TRUE(chat.shows("there is no session nope")) << chat.everything();
+  EXPECT_EQ(chat.exit_code(), 1);
+}
+
+TEST(chat, S15_context_speaks_to_people_and_shows_every_number_on_request) {
+  const lone_host world(friendly_script());
+  kit::program child(RIND_PROGRAM, world.options({"chat", "--journal", "memory"}));
+  for (const auto* line : {"hello", "/context", "/context all"})
+    child.pipes().send_line(line);
+  child.pipes().close_input();
+  child.pipes().read_to_end();
+  std::string text;
+  while (auto line = child.pipes().take_line())
+    text += *line + "\n";
+  EXPECT_EQ(child.wait().exit_code, 0) << world.errors();
+  const auto all = text.find("Next sampling:");
+  EXPECT_NE(text.find("Window: 32,000 tokens, from the settings"), std::string::npos) << text;
+  EXPECT_LT(text.find("Nothing was compacted so far."), all) << text;
+  EXPECT_NE(text.find("hard limit 30976", all), std::string::npos) << text;
+}
+
+TEST(chat, at_a_terminal_it_says_how_to_come_back) {
+  const lone_host world(friendly_script());
+  {
+    terminal_chat kept(world.options({"chat", "--journal", world.journal()}));
+    EXPECT_TRUE(kept.shows("model mock-model, window 32,000 tokens")) << kept.everything();
+    EXPECT_TRUE(kept.shows("to go on later: rind chat --journal ")) << kept.everything();
+  }
+  terminal_chat passing(world.options({"chat", "--journal", "memory"}));
+  EXPECT_TRUE(passing.shows("(kept in memory")) << passing.everything();
+  auto host = world.serve();
+  terminal_chat shared(world.options({"chat", "--socket", host.socket_path()}, false));
+  EXPECT_TRUE(shared.shows("to go on later: rind chat --socket ")) << shared.everything();
+}
+
 TEST(chat, in_a_pipe_it_talks_to_a_server_that_runs) {
   const lone_host world(friendly_script());
   auto host = world.serve();

@@ -80,6 +80,7 @@ protected:
     EXPECT_EQ(found["boundary_violations"], 0) << last_.errors;
     EXPECT_EQ(found["requests_over_window"], 0) << last_.errors;
     EXPECT_EQ(found["lost_messages"], 0) << last_.errors;
+    EXPECT_EQ(found["failed_turns"], 0) << last_.errors;
   }
 
   lone_host host_;
@@ -142,6 +143,7 @@ TEST_F(replay, what_cannot_be_played_is_told_and_fails) {
   EXPECT_NE(last_.exit_code, 0);
   run({write(""), "--window", "0"});
   EXPECT_NE(last_.exit_code, 0);
+  EXPECT_NE(last_.errors.find("--window: must be above 0"), std::string::npos) << last_.errors;
 }
 
 TEST_F(replay, S40_a_message_that_does_not_fit_is_lost_and_the_exit_code_says_so) {

@@ -59,6 +59,8 @@ public:
   scripted_client(caf::actor_config& cfg, actors::connection_id id);
   const char* name() const override { return "scripted_client"; }
   behavior_type make_behavior() override;
+  /// Lets go of its session, which holds it as a listener.
+  void on_exit() override { destroy(session_); }
 
   /// Talks to this session from now on.
   void attach(actors::session_actor session) { session_ = std::move(session); }

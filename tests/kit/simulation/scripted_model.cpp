@@ -90,6 +90,12 @@ scripted_reply hangs() {
   return r;
 }
 
+scripted_reply hangs_deaf() {
+  auto r = hangs();
+  r.deaf = true;
+  return r;
+}
+
 scripted_model& scripted_model::expect(scripted_reply reply, std::size_t times) {
   conversation_.insert(conversation_.end(), times, reply);
   return *this;
@@ -144,7 +150,7 @@ void scripted_model::start(sampling_request request, provider::sampling_sink sin
     m->model = request.model;
     answer->msg = std::move(m);
   }
-  open_[id] = {requests_.size(), std::move(sink)};
+  open_[id] = {requests_.size(), std::move(sink), reply.deaf};
   requests_.push_back({std::move(request), now_(), false, false});
   if (reply.arrived)
     reply.arrived();
@@ -181,7 +187,13 @@ void scripted_model::end(const std::string& request_id, sampling_outcome outcome
 }
 
 void scripted_model::cancel(const std::string& request_id) {
-  end(request_id, sampling_cancelled{});
+  const auto i = open_.find(request_id);
+  if (i == open_.end())
+    return;
+  if (!i->second.deaf)
+    return end(request_id, sampling_cancelled{});
+  requests_[i->second.index].cancelled = true;
+  open_.erase(i); // who asked has given it up
 }
 
 } // namespace rind::kit

@@ -20,6 +20,7 @@ struct scripted_reply {
   std::int64_t delay_ms = 0; // between the arrival of the request and its end
   std::int64_t piece_ms = 0; // between one piece and the next; 0: all at once
   bool endless = false;      // ends only when it is cancelled
+  bool deaf = false;         // not even then
   std::function<void()> arrived;
 
   scripted_reply after(std::int64_t ms) const;
@@ -44,6 +45,8 @@ scripted_reply refuses(provider_error_class error_class, std::string message = "
 scripted_reply refuses_length();
 /// Nothing comes until the request is cancelled.
 scripted_reply hangs();
+/// The same, and a cancel is not heard: a provider that is lost.
+scripted_reply hangs_deaf();
 
 struct received_request {
   sampling_request request;
@@ -83,6 +86,7 @@ private:
   struct open_request {
     std::size_t index = 0;
     provider::sampling_sink sink;
+    bool deaf = false;
   };
   scripted_reply reply_to(const sampling_request& request);
   void end(const std::string& request_id, sampling_outcome outcome);

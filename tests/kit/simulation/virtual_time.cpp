@@ -128,6 +128,16 @@ void virtual_time::kill_actors(const std::function<bool(caf::actor_id)>& keep) {
   std::erase_if(known_, [](const auto& k) { return k.second.lock() == nullptr; });
 }
 
+void virtual_time::kill_actors_named(std::string_view name) {
+  know_waiting();
+  for (const auto& [id, weak] : known_)
+    if (auto strong = weak.lock())
+      if (auto* a = dynamic_cast<caf::local_actor*>(caf::actor_cast<caf::abstract_actor*>(strong));
+          a && a->name() == name)
+        caf::anon_send_exit(caf::actor_cast<caf::actor>(strong), caf::exit_reason::kill);
+  run();
+}
+
 std::size_t virtual_time::actors_alive() const {
   return system_->registry().running();
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <string_view>
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_control_block.hpp>
@@ -57,6 +58,8 @@ public:
 
   /// Ends every actor that ever ran or is about to, but those for whom `keep` says so.
   void kill_actors(const std::function<bool(caf::actor_id)>& keep);
+  /// Ends the actors of that name (abstract_actor::name), as a fault in each of them would.
+  void kill_actors_named(std::string_view name);
   /// Actors that have not ended.
   std::size_t actors_alive() const;
   std::size_t delivered() const { return delivered_; }

@@ -231,9 +231,14 @@ error_code world::open_error(const std::string& session_id, open_mode mode) {
 
 scripted_client& world::client(const std::string& session_id, const std::string& model,
                                const std::string& system_prompt) {
+  return client(open_session_command{session_id, open_mode::create, model, system_prompt});
+}
+
+scripted_client& world::client(open_session_command created) {
+  const auto session_id = created.session_id;
   auto session = open({session_id, open_mode::existing, {}, {}});
   if (!session && session.error().code == error_code::session_not_found)
-    session = open({session_id, open_mode::create, model, system_prompt});
+    session = open(std::move(created));
   if (!session)
     throw std::runtime_error("session " + session_id + ": " + session.error().message);
   clients_.push_back(spawn_client());

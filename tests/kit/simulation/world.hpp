@@ -73,6 +73,8 @@ public:
   /// A new client of this session, subscribed; the session is made where it is not there.
   scripted_client& client(const std::string& session_id, const std::string& model = {},
                           const std::string& system_prompt = {});
+  /// The same, made as the command says where it is not there.
+  scripted_client& client(actors::open_session_command created);
   /// The same client again after a restart, or after its session let go: a new connection.
   void reconnect(scripted_client& c, const std::string& session_id);
   /// What the directory says to open a session, without a client.

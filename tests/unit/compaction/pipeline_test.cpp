@@ -156,7 +156,11 @@ TEST(pipeline, S21_a_failed_summary_is_replaced_by_one_without_a_model) {
       {"F28_stream", broken(provider_error_class::stream_interrupted, "closed"),
        "stream_interrupted", "unavailable"},
       {"F27_provider_overflow", broken(provider_error_class::context_length, "too long"),
-       "context_length", "unavailable"},
+       "context_length", "rejected"},
+      {"too_large", broken(provider_error_class::request_too_large, "413"), "request_too_large",
+       to_string(make_failure(error_code::request_too_large, "").status)},
+      {"auth", broken(provider_error_class::auth, "who?"), "auth",
+       to_string(make_failure(error_code::auth, "").status)},
       {"deadline", broken(provider_error_class::timeout, "120 s"), "timeout", "timed_out"},
       {"F29_empty", no_text, "empty", "rejected"},
       {"F31_length", cut_off, "finish", "rejected"},
@@ -177,6 +181,19 @@ TEST(pipeline, S21_a_failed_summary_is_replaced_by_one_without_a_model) {
       EXPECT_EQ(record.handoff_text->find("half a summ"), std::string::npos);
     }
   }
+}
+
+TEST(pipeline, S21_S32_a_summary_that_must_wait_too_long_says_when_to_come_back) {
+  const auto r = request_of(session(), compaction_reason::manual);
+  const auto p = planned_summary(r);
+  auto limited = broken(provider_error_class::rate_limit, "slow down");
+  limited.retry_after_s = 89.5;
+  const auto later = conclude(r, p, limited);
+  EXPECT_EQ(std::get<boundary_draft>(later).record.fallback->message,
+            "slow down (come back in 90 s)");
+  limited.retry_after_s = 60;
+  const auto soon = conclude(r, p, limited);
+  EXPECT_EQ(std::get<boundary_draft>(soon).record.fallback->message, "slow down");
 }
 
 TEST(pipeline, S23_usage_of_a_summary_that_was_thrown_away_is_kept) {

@@ -77,6 +77,19 @@ TEST(estimate, S12_a_message_counts_everything_that_is_sent) {
   EXPECT_GE(estimate_message(message{}), 1);
 }
 
+TEST(estimate, F12_only_reasoning_that_is_sent_again_counts) {
+  message m;
+  m.role = message_role::assistant;
+  m.content = "text";
+  const auto plain = estimate_message(m);
+  const std::string thought(4'000, 'a');
+  m.reasoning = reasoning_block{thought, ""};
+  EXPECT_EQ(estimate_message(m), plain);
+  m.reasoning->opaque = R"({"thinking":")" + thought + "\"}";
+  EXPECT_GT(estimate_message(m), plain + estimate_text(thought) / 2);
+  EXPECT_LT(estimate_message(m), plain + estimate_text(thought) * 3 / 2); // and counts once
+}
+
 TEST(estimate, F13_tool_schemas_count) {
   EXPECT_EQ(estimate_tools({}), 0);
   const tool_definition tool{"read_file", "Reads a file of the workspace.", R"({"type":"object"})"};

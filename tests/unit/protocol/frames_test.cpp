@@ -82,6 +82,46 @@ TEST(read_request, takes_every_kind_of_id) {
   }
 }
 
+TEST(read_request, an_id_comes_back_as_it_was_written_or_is_refused) {
+  struct row {
+    const char* id;
+    bool is_taken;
+  };
+  constexpr row rows[] = {
+      {"9007199254740993", true}, // 2^53 + 1
+      {"9223372036854775807", true},
+      {"-9223372036854775808", true},
+      {"18446744073709551615", true},
+      {"18446744073709551616", false},
+      {"-9223372036854775809", false},
+      {"123456789012345678901234567890", false},
+      {"0.1", true},
+      {"0.10000000000000000555", false},
+      {"1e400", false}, // no JSON number of a double at all
+  };
+  const std::string deep(json_depth_limit + 1, '[');
+  for (const auto& r : rows) {
+    for (const auto& more : {std::string{}, R"(,"params":)" + deep}) {
+      const auto read = read_request(R"({"kind":"request","method":"ping","request_id":)" +
+                                     std::string(r.id) + more + "}");
+      if (more.empty() && r.is_taken) {
+        ASSERT_TRUE(std::holds_alternative<request>(read)) << r.id;
+        EXPECT_EQ(dump_json(std::get<request>(read).request_id), r.id);
+      } else if (!more.empty()) {
+        // Too deep, and not closed: whatever is answered, a rounded id is not.
+        const auto& id = std::get<refused_line>(read).request_id;
+        EXPECT_TRUE(id.is_null() || dump_json(id) == r.id) << r.id << " " << id;
+      } else {
+        const auto& refused = std::get<refused_line>(read);
+        EXPECT_TRUE(refused.request_id.is_null()) << r.id;
+        if (std::string_view(r.id) != "1e400") {
+          EXPECT_EQ(refused.error.code, error_code::invalid_request) << r.id;
+        }
+      }
+    }
+  }
+}
+
 TEST(read_request, keeps_method_and_params) {
   const auto read =
       read_request(R"( {"kind":"request","request_id":1,"method":"m","params":{"a":[1]},"more":0} )"

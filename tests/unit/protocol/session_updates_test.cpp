@@ -70,7 +70,7 @@ std::vector<session_event> every_event() {
       durable(entries::boundary{std::make_shared<const compaction_record>(record())}),
       durable(entries::input_delivered{user("wait", user_origin::steering, "in-1")}),
       durable(entries::input_delivered{user("and then", user_origin::follow_up, "in-2")}),
-      live(events::turn_step_retry{1, "overloaded", 2'000, true}),
+      live(events::turn_step_retry{1, "overloaded", 2'000, true, "come back later"}),
       live(events::token_stats_updated{{100, 5, std::nullopt, 0}, sampling_kind::compact}),
       durable(ended(entries::turn_outcome::completed)),
       durable(failed()),

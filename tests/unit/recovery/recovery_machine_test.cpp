@@ -1,7 +1,10 @@
 // What a provider's error does to an operation: the numbers, the stages, the words.
+#include <map>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "messages/json.hpp"
 #include "runtime/recovery/recovery_machine.hpp"
 #include "tests/kit/journal_builder.hpp"
 
@@ -37,6 +40,19 @@ sampling_answer answer_of(std::string text, finish_reason finish,
   a.usage.output_tokens = output;
   a.finish = finish;
   return a;
+}
+
+TEST(recovery_machine, S31a_a_retry_is_announced_with_the_first_words_of_the_provider) {
+  auto refused = error_of(provider_error_class::server_error);
+  refused.message = "connection refused\n" + std::string(500, 'x');
+  recovery_machine m;
+  const auto again = m.on_error(refused, facts_of(1'000));
+  EXPECT_EQ(again.action, action::retry);
+  EXPECT_EQ(again.reason, "server_error");
+  EXPECT_TRUE(again.detail.starts_with("connection refused xx")) << again.detail;
+  EXPECT_EQ(rind::first_characters(again.detail, retry_detail_characters_max), again.detail);
+  refused.error_class = provider_error_class::context_length;
+  EXPECT_EQ(m.on_error(refused, facts_of(90'000)).detail, again.detail);
 }
 
 // -- the table -----------------------------------------------------------------
@@ -311,6 +327,17 @@ RC_GTEST_PROP(recovery_machine, S32_a_delay_stays_in_its_bounds, ()) {
   const auto after = *rc::gen::inRange(0, 60);
   RC_ASSERT(retry_delay_ms(attempt, after, chance) >= after * 1'000);
   RC_ASSERT(retry_delay_ms(attempt, after, chance) <= after * 1'250 + 1);
+}
+
+TEST(recovery_machine, S32_the_delays_of_many_sessions_are_spread_at_the_bound_too) {
+  constexpr int sessions = 1'000;
+  for (const std::int64_t attempt : {1, 2, 3, 4, 9}) {
+    std::map<std::int64_t, int> together; // sessions within one tenth of a second
+    for (int i = 0; i < sessions; ++i)
+      ++together[retry_delay_ms(attempt, {}, static_cast<double>(i) / sessions) / 100];
+    for (const auto& [tenth, count] : together)
+      EXPECT_LE(count, sessions / 5) << "attempt " << attempt << ", " << tenth;
+  }
 }
 
 // -- S33, S33a, S34 --------------------------------------------------------------

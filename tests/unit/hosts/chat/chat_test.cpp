@@ -27,6 +27,8 @@ public:
   echo_host()
       : server([this](line_server::peer& peer, const json& request) { answer(peer, request); }) {}
 
+  std::string window_origin = "settings";
+  bool is_compactable = true;
   std::vector<std::string> steered; // the server's thread; read after the chat has ended
 
   line_server server;
@@ -35,11 +37,21 @@ private:
   void answer(line_server::peer& peer, const json& request) {
     const std::string method = request["method"];
     const auto& params = request["params"];
+    if (method == "initialize" && params.value("session_id", "") == "nope")
+      return peer.error(request, "SessionNotFound");
     if (method == "initialize")
       return peer.result(request, {{"session_id", "s1"},
                                    {"model", "echo"},
                                    {"resume_preview", ""},
                                    {"turn_state", nullptr}});
+    if (method == "rind/context/inspect")
+      return peer.result(request, {{"stats",
+                                    {{"context_usage_percent", 0},
+                                     {"context_window_tokens", 32'000},
+                                     {"context_window_origin", window_origin},
+                                     {"compact_generation", 0}}}});
+    if (method == "rind/command/execute" && params["input"] == "/compact")
+      return compact(peer, request);
     if (method == "session/prompt")
       return prompt(peer, request, params["input"]);
     if (method == "session/cancel")
@@ -81,6 +93,18 @@ private:
     peer.result(request, {{"outcome", "completed"}});
   }
 
+  void compact(line_server::peer& peer, const json& request) {
+    if (!is_compactable)
+      return peer.result(request, {{"text", "Nothing to compact"}});
+    peer.event({{"type", "context_compacted"},
+                {"record",
+                 {{"strategy", "llm_inline"},
+                  {"tokens_before", 900},
+                  {"tokens_after", 200},
+                  {"generation", 1}}}});
+    peer.result(request, {{"text", "Context compacted: 900 -> 200 tokens"}});
+  }
+
   void cancel(line_server::peer& peer, const json& request) {
     if (hanging_.is_null())
       return peer.error(request, "TurnNotActive");
@@ -107,7 +131,7 @@ std::string read_all(int fd) {
 }
 
 /// Feeds the input through a pipe and collects what comes out of two others.
-pipe_run run_piped(echo_host& host, const std::string& input) {
+pipe_run run_piped(echo_host& host, const std::string& input, const std::string& session_id = {}) {
   int in[2];
   int out[2];
   int error[2];
@@ -121,6 +145,7 @@ pipe_run run_piped(echo_host& host, const std::string& input) {
   std::thread out_reader([&] { run.out = read_all(out[0]); });
   std::thread error_reader([&] { run.error = read_all(error[0]); });
   chat_options options;
+  options.session_id = session_id;
   options.in_fd = in[0];
   options.out_fd = out[1];
   options.error_fd = error[1];
@@ -141,6 +166,19 @@ TEST(chat_in_a_pipe, prints_the_answers_and_nothing_else) {
             "you said one\nyou said two\ntold: /status\nyou said last without a newline\n");
   EXPECT_EQ(run.error, "");
   EXPECT_EQ(run.code, 0);
+}
+
+TEST(chat_in_a_pipe, a_session_that_is_not_there_is_told_and_fails) {
+  echo_host host;
+  const auto run = run_piped(host, "hello\n", "nope");
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.error, "no: SessionNotFound (SessionNotFound)\n");
+  EXPECT_EQ(run.code, 1);
+}
+
+TEST(chat_in_a_pipe, a_compaction_is_answered) {
+  echo_host host;
+  EXPECT_EQ(run_piped(host, "/compact\n").out, "Context compacted: 900 -> 200 tokens\n");
 }
 
 TEST(chat_in_a_pipe, an_empty_input_is_fine) {
@@ -258,10 +296,52 @@ private:
   std::thread thread_;
 };
 
+chat_options options_of(const std::string& session_id, const std::string& again) {
+  chat_options options;
+  options.session_id = session_id;
+  options.again = again;
+  return options;
+}
+
+TEST(chat_at_a_terminal, a_session_that_is_not_there_is_told_and_fails) {
+  echo_host host;
+  terminal_run run(host, options_of("nope", ""));
+  ASSERT_TRUE(run.shows("no: SessionNotFound"));
+  EXPECT_EQ(run.code(), 1);
+}
+
+TEST(chat_at_a_terminal, S14_a_guessed_window_and_a_session_in_memory_are_called_so) {
+  echo_host host;
+  host.window_origin = "default";
+  terminal_run run(host, options_of("", ""));
+  ASSERT_TRUE(run.shows("window 32,000 tokens (assumed; set --context-window)"));
+  ASSERT_TRUE(run.shows("session s1 (kept in memory"));
+  run.type("\x04");
+  EXPECT_EQ(run.code(), 0);
+}
+
+TEST(chat_at_a_terminal, S20_a_compaction_is_told_once_and_where_there_was_none_the_answer_is) {
+  for (const bool is_compactable : {true, false}) {
+    echo_host host;
+    host.is_compactable = is_compactable;
+    terminal_run run(host);
+    ASSERT_TRUE(run.shows("/help"));
+    run.type("/compact\r");
+    ASSERT_TRUE(run.shows(is_compactable ? "context compacted: 900 -> 200" : "Nothing to compact"));
+    run.type("/status\r");
+    ASSERT_TRUE(run.shows("told: /status"));
+    run.type("\x04");
+    EXPECT_EQ(run.code(), 0);
+    EXPECT_EQ(run.shown().find("Context compacted"), std::string::npos);
+  }
+}
+
 TEST(chat_at_a_terminal, streams_shows_the_gauge_and_leaves_with_ctrl_d) {
   echo_host host;
-  terminal_run run(host);
-  ASSERT_TRUE(run.shows("session s1, model echo"));
+  terminal_run run(host, options_of("", "rind chat"));
+  ASSERT_TRUE(run.shows("model echo, window 32,000 tokens"));
+  ASSERT_TRUE(run.shows("to go on later: rind chat --session s1"));
+  ASSERT_TRUE(run.shows("/help"));
   run.type("hellp\x7Fo\r");
   ASSERT_TRUE(run.shows("> hello"));
   ASSERT_TRUE(run.shows("you said hello"));

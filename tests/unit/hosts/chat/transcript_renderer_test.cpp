@@ -48,11 +48,6 @@ json built(double percent, std::int64_t window, int generation) {
 }
 
 TEST(transcript_renderer, numbers) {
-  EXPECT_EQ(grouped(0), "0");
-  EXPECT_EQ(grouped(999), "999");
-  EXPECT_EQ(grouped(31'020), "31,020");
-  EXPECT_EQ(grouped(-1'234'567), "-1,234,567");
-  EXPECT_EQ(grouped(-123), "-123");
   EXPECT_EQ(short_count(900), "900");
   EXPECT_EQ(short_count(8'192), "8.2k");
   EXPECT_EQ(short_count(32'000), "32k");
@@ -105,6 +100,16 @@ TEST(transcript_renderer, S31a_a_discarded_partial_answer_is_named_and_does_not_
                               "w trying again in 1.5 s: stream_interrupted (the answer above was "
                               "cut off and starts anew)",
                               "a right"}));
+}
+
+TEST(transcript_renderer, S31a_a_retry_says_why_in_the_words_of_the_provider) {
+  reader r;
+  r.take({{"type", "turn_step_retry"},
+          {"attempt", 1},
+          {"reason", "server_error"},
+          {"delay_ms", 0},
+          {"detail", "connection refused"}});
+  EXPECT_EQ(r.lines(), lines({"w trying again: server_error: connection refused"}));
 }
 
 TEST(transcript_renderer, a_compaction_is_a_notice_and_moves_the_gauge) {

@@ -160,6 +160,18 @@ TEST(replay_checks, what_the_journal_lacks_is_lost_and_what_it_has_beyond_is_for
   EXPECT_FALSE(foreign.clean());
 }
 
+TEST(replay_checks, a_turn_that_failed_is_counted_and_a_compaction_that_failed_is_no_turn) {
+  const auto turn =
+      examined({}, [](replayed& s) { s.journal.turn("t5").ended(entries::turn_outcome::failed); });
+  EXPECT_EQ(turn.failed_turns, 1U);
+  EXPECT_FALSE(turn.clean());
+  const auto compaction = examined({}, [](replayed& s) {
+    s.journal.compact_operation("t5").ended(entries::turn_outcome::failed);
+  });
+  EXPECT_EQ(compaction.failed_turns, 0U);
+  EXPECT_TRUE(compaction.clean());
+}
+
 TEST(replay_checks, a_sampling_without_a_count_is_in_no_budget_error) {
   const auto f = examined(
       {}, [](replayed& s) { s.journal.turn("t5").user("four").assistant("fourth").ended(); });
@@ -171,7 +183,7 @@ TEST(replay_checks, the_json_has_every_field) {
   for (const auto* name :
        {"messages", "samplings", "compactions", "rescues", "max_view_tokens", "final_view_tokens",
         "boundary_violations", "requests_over_window", "budget_error", "journal_messages",
-        "discarded_messages", "skipped_messages", "lost_messages"})
+        "discarded_messages", "skipped_messages", "lost_messages", "failed_turns"})
     EXPECT_TRUE(o.contains(name)) << name;
   EXPECT_EQ(o["compactions"]["manual"], 1);
   EXPECT_EQ(o["compactions"].size(), 3U);

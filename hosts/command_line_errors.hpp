@@ -1,0 +1,17 @@
+// What a wrong command line is told.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+class Error;
+} // namespace CLI
+
+namespace rind::hosts {
+
+/// CLI11's failure message of `app`, the whole program: the library's own words, but that an
+/// unknown subcommand is named, with the nearest of those that there are.
+std::string command_line_error(const CLI::App* app, const CLI::Error& error);
+
+} // namespace rind::hosts
