@@ -208,16 +208,25 @@ void session::remove(const delete_command&, promise<done_reply> reply) {
   };
   if (!projection_.exists())
     return leave_for_good();
+  ready_ = false; // what comes meanwhile waits, and is told when it is decided
   request(node_->journal, caf::infinite, remove_session_command{options_.session_id, epoch_})
       .then(
-          [leave_for_good, reply](remove_session_reply& r) mutable {
+          [this, leave_for_good, reply](remove_session_reply& r) {
             if (!r.value)
-              return reply.deliver(done_reply{journal_refusal(r.value.error())});
-            leave_for_good();
+              reply.deliver(done_reply{journal_refusal(r.value.error())});
+            else
+              broken_ = make_failure(error_code::session_not_found,
+                                     "session " + options_.session_id + " was deleted");
+            ready_ = true;
+            run_stash();
+            if (broken_)
+              leave_for_good();
           },
-          [reply](caf::error&) mutable {
+          [this, reply](caf::error&) {
             reply.deliver(done_reply{
                 make_failure(error_code::unavailable, "persistence_failed: the journal is gone")});
+            ready_ = true;
+            run_stash();
           });
 }
 

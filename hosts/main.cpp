@@ -50,6 +50,8 @@ void add_host_settings(CLI::App& app, settings_flags& flags) {
   app.add_option("--config", flags.file, "settings file (TOML); see docs/configuration.md");
   add_setting(app, flags, "--base-url", std::string{rind::config::base_url_key},
               "a provider, up to the version: http://127.0.0.1:8000/v1");
+  add_setting(app, flags, "--format", std::string{rind::config::format_key},
+              "what that provider speaks: chat, responses or anthropic");
   add_setting(app, flags, "--model", std::string{rind::config::model_key},
               "the model of new sessions");
   add_setting(app, flags, "--context-window", std::string{rind::config::context_window_key},
@@ -88,9 +90,13 @@ CLI::Validator above_zero() {
 }
 
 template <class Run>
-int with_settings(const settings_flags& flags, Run run) {
-  auto settings = rind::hosts::load_settings(flags);
+int with_settings(std::optional<rind::config::settings> settings, Run run) {
   return settings ? run(std::move(*settings)) : 1;
+}
+
+template <class Run>
+int with_settings(const settings_flags& flags, Run run) {
+  return with_settings(rind::hosts::load_settings(flags), run);
 }
 
 } // namespace
@@ -150,13 +156,11 @@ int main(int argc, char** argv) {
                        "a running `rind serve`; without it a host is started inside");
   chat_app->add_option("--session", chat_options.session_id, "the session to go on with");
   chat_app->callback([&] {
-    // Of the settings, a client of a running host needs its token and nothing else.
-    for (const auto& value : flags.values)
-      if (!chat_socket.empty() && !value.key.starts_with("server.token"))
-        std::cerr << "rind: warning: with --socket the running host's settings count; "
-                  << value.flag << " has no effect\n";
-    code = with_settings(
-        flags, [&](auto s) { return chat_with_host(std::move(s), chat_socket, chat_options); });
+    const auto run = [&](auto s) {
+      return chat_with_host(std::move(s), chat_socket, chat_options);
+    };
+    code = with_settings(chat_socket.empty() ? load_settings(flags) : load_client_settings(flags),
+                         run);
   });
 
   auto* sessions_app = app.add_subcommand("sessions", "look into a journal");

@@ -36,6 +36,26 @@ std::optional<config::settings> load_settings(const settings_flags& flags) {
   return std::move(loaded.values);
 }
 
+std::optional<config::settings> load_client_settings(const settings_flags& flags) {
+  constexpr std::string_view token_keys = "server.token";
+  settings_flags own{flags.file, {}};
+  for (const auto& value : flags.values) {
+    if (value.key.starts_with(token_keys))
+      own.values.push_back(value);
+    else
+      std::cerr << "rind: warning: with --socket the running host's settings count; " << value.flag
+                << " has no effect\n";
+  }
+  auto loaded = load(own);
+  std::erase_if(loaded.problems, [&](const auto& p) {
+    return !p.key.empty() && !p.key.starts_with(token_keys); // without a key: the file as a whole
+  });
+  print("error", loaded.problems);
+  if (!loaded.problems.empty())
+    return std::nullopt;
+  return std::move(loaded.values);
+}
+
 int check_settings(const settings_flags& flags, bool json) {
   const auto loaded = load(flags);
   std::cout << (json ? config::to_json_text(loaded.lines) : config::to_text(loaded.lines))

@@ -18,6 +18,10 @@ struct settings_flags {
 /// warnings are printed too.
 std::optional<config::settings> load_settings(const settings_flags& flags);
 
+/// The same for a client of a running host: of the settings it needs its token and nothing else, so
+/// only what is wrong with that counts, and flags for other settings are warned about.
+std::optional<config::settings> load_client_settings(const settings_flags& flags);
+
 /// `rind config check`: prints the resolved settings with their origins. Exit code 0, or 1 where
 /// there are problems.
 int check_settings(const settings_flags& flags, bool json);

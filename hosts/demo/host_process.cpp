@@ -37,8 +37,8 @@ bool reaches_the_host(std::string_view variable) {
   const auto ends_with = [&](std::string_view end) {
     return name.size() >= end.size() && name.substr(name.size() - end.size()) == end;
   };
-  return name.substr(0, 5) != "RIND_" && name != "OPENAI_API_KEY" && !ends_with("_proxy") &&
-         !ends_with("_PROXY");
+  return name.substr(0, 5) != "RIND_" && name != "OPENAI_API_KEY" && name != "ANTHROPIC_API_KEY" &&
+         !ends_with("_proxy") && !ends_with("_PROXY");
 }
 
 int left_ms(clock::time_point deadline) {

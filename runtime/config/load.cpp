@@ -57,7 +57,7 @@ void read_variables(const environment& variables, reading& out) {
 void read_flags(const std::vector<flag_value>& flags, reading& out) {
   const auto known = single_fields(out.values);
   for (const auto& flag : flags) {
-    if (flag.key == base_url_key || flag.key == context_window_key)
+    if (flag.key == base_url_key || flag.key == format_key || flag.key == context_window_key)
       continue;
     const auto found = std::find_if(known.begin(), known.end(),
                                     [&](const auto& k) { return k.first == flag.key; });
@@ -76,8 +76,8 @@ void read_flags(const std::vector<flag_value>& flags, reading& out) {
 /// Warns about variables that look like settings and are none.
 void warn_about_variables(const environment& variables, reading& out) {
   std::vector<std::string> known{std::string(rind_key_variable), std::string(token_variable),
-                                 std::string(file_variable), variable_of(base_url_key),
-                                 variable_of(context_window_key)};
+                                 std::string(file_variable),     variable_of(base_url_key),
+                                 variable_of(format_key),        variable_of(context_window_key)};
   for (const auto& [key, f] : single_fields(out.values))
     known.push_back(variable_of(key));
   const auto secrets = secret_variables(out.values);
@@ -111,8 +111,10 @@ void warn_about_plain_keys(reading& out) {
   }
 }
 
-/// `scheme://user:password@host` without what stands before the host.
-std::string without_user(const std::string& url) {
+/// A URL without what may be a secret in it: user and password before the host, and the query.
+std::string without_secrets(std::string url) {
+  if (const auto query = url.find_first_of("?#"); query != std::string::npos)
+    url.replace(query + 1, std::string::npos, "***");
   const auto at = url.rfind('@');
   const auto scheme = url.find("://");
   if (at == std::string::npos)
@@ -147,8 +149,8 @@ private:
 
   void add_provider(const provider_settings& provider, const std::string& key) {
     auto shown = provider;
-    shown.proxy = without_user(provider.proxy);
-    shown.base_url = without_user(provider.base_url);
+    shown.proxy = without_secrets(provider.proxy);
+    shown.base_url = without_secrets(provider.base_url);
     add(fields_of(shown), key);
     add_secret(full_key(key, "api_key"), provider.api_key);
     for (std::size_t m = 0; m < shown.models.size(); ++m)
@@ -325,7 +327,7 @@ std::string to_json_text(const std::vector<resolved_line>& lines) {
 
 std::vector<std::string> secret_variables(const settings& values) {
   std::vector<std::string> out{std::string(rind_key_variable), std::string(openai_key_variable),
-                               std::string(token_variable)};
+                               std::string(anthropic_key_variable), std::string(token_variable)};
   for (const auto& provider : values.providers)
     if (!provider.api_key_env.empty())
       out.push_back(provider.api_key_env);

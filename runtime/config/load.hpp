@@ -23,11 +23,13 @@ inline constexpr std::size_t problems_max = 100; // listed; further ones are lef
 inline constexpr std::string_view default_provider = "default"; // the one that needs no file
 inline constexpr std::string_view rind_key_variable = "RIND_API_KEY";
 inline constexpr std::string_view openai_key_variable = "OPENAI_API_KEY";
+inline constexpr std::string_view anthropic_key_variable = "ANTHROPIC_API_KEY";
 inline constexpr std::string_view token_variable = "RIND_TOKEN";
 inline constexpr std::string_view file_variable = "RIND_CONFIG"; // names the settings file
 
 /// Keys that only the environment and flags have: the provider that needs no file.
 inline constexpr std::string_view base_url_key = "base_url";
+inline constexpr std::string_view format_key = "format";
 inline constexpr std::string_view context_window_key = "context_window";
 inline constexpr std::string_view model_key = "default_model"; // RIND_MODEL, --model
 

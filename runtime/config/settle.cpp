@@ -86,6 +86,20 @@ void add_given_provider(const given_value& url, reading& out) {
   provider.models.push_back({name, {}, {}});
 }
 
+/// The wire format that the environment or a flag states for the provider that is given without a
+/// file.
+void set_given_format(const given_value& format, bool has_url, reading& out) {
+  if (!has_url)
+    return out.refuse(std::string(format_key), format.origin,
+                      "says what the provider of " + flag_of(base_url_key) + " or " +
+                          variable_of(base_url_key) + " speaks, and there is none");
+  const auto index = default_provider_index(out);
+  const auto members = fields_of(out.values.providers[index]);
+  const auto member = std::find_if(members.begin(), members.end(),
+                                   [](const field& f) { return f.key == format_key; });
+  out.note(provider_key(index, format_key), format.origin, assign_from_text(*member, format.text));
+}
+
 void choose_default_model(reading& out) {
   if (out.is_set(model_key))
     return;
@@ -222,11 +236,14 @@ void settle_models(const sources& from, reading& out) {
   for (auto& provider : out.values.providers)
     while (!provider.base_url.empty() && provider.base_url.back() == '/')
       provider.base_url.pop_back();
-  if (auto url = given(from, base_url_key)) {
+  auto url = given(from, base_url_key);
+  if (url) {
     while (!url->text.empty() && url->text.back() == '/')
       url->text.pop_back();
     add_given_provider(*url, out);
   }
+  if (const auto format = given(from, format_key))
+    set_given_format(*format, url.has_value(), out);
   choose_default_model(out);
   if (const auto window = given(from, context_window_key))
     set_given_window(*window, out);
@@ -240,7 +257,9 @@ void read_secrets(const sources& from, reading& out) {
                        provider_key(i, "api_key_file"), providers[i].api_key_env,
                        providers[i].api_key_file,       {}};
     if (given_without_file(out, i))
-      place.fallbacks = {rind_key_variable, openai_key_variable};
+      place.fallbacks = {rind_key_variable, providers[i].format == "anthropic"
+                                                ? anthropic_key_variable
+                                                : openai_key_variable};
     providers[i].api_key = secrets.read(place);
   }
   auto& server = out.values.server;

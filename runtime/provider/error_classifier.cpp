@@ -31,6 +31,7 @@ constexpr std::array<std::string_view, 1> empty_overflow_providers{"cerebras"};
 
 constexpr std::string_view cut_mark = "…"; // that excerpt puts behind what it cut
 
+constexpr std::int64_t unbelievable_factor = 4;
 constexpr double doubtful_share = 0.1; // of the window
 
 constexpr std::int64_t shrink_room_tokens =
@@ -66,6 +67,8 @@ public:
     error.code = evidence_.codes.empty() ? std::string{} : evidence_.codes.front();
     error.message = words(found.text);
     add_numbers(error);
+    if (contradicts_what_was_sent(error) && !found.matched_by.starts_with("code:"))
+      found = disbelieve(error);
     add_retry(error);
     result.matched_by = std::move(found.matched_by);
     return result;
@@ -232,6 +235,23 @@ private:
                         nearly_full_share * static_cast<double>(sent_.window_tokens);
   }
 
+  /// A count of several times what was sent is not about this request: words of the conversation
+  /// that the server repeats. Estimates are wrong by a factor of two, not of this.
+  bool contradicts_what_was_sent(const provider_error& error) const {
+    const auto sent = sent_.estimated_tokens + sent_.output_limit_tokens;
+    return error.error_class == context_length && sent_.estimated_tokens > 0 &&
+           error.requested_tokens && *error.requested_tokens / unbelievable_factor > sent;
+  }
+
+  finding disbelieve(provider_error& error) const {
+    auto found = by_status();
+    error.error_class = found.error_class;
+    error.limit_tokens.reset();
+    error.requested_tokens.reset();
+    error.shrink_output_first = false;
+    return found;
+  }
+
   // -- what goes with the class ----------------------------------------------
 
   std::string words(std::optional<std::size_t> text) const {
@@ -323,7 +343,7 @@ private:
       stated_numbers n;
       const auto stated = match_phrase("limit {limit}, requested {requested}", text, n) ||
                           match_phrase("limit {limit}, used {n}, requested {requested}", text, n);
-      return stated && *n.requested > *n.limit;
+      return stated && n.requested && n.limit && *n.requested > *n.limit; // a zero is no number
     });
   }
 

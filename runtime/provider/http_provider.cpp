@@ -17,13 +17,39 @@ http_request_id next_transfer_id() {
   return ++last;
 }
 
-std::string blotted(std::string text, const std::string& key) {
+/// A shorter key is none that has to be kept, and is found inside of words; so is a shorter piece.
+constexpr std::size_t blotted_key_bytes_min = 8;
+
+char lowered(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// How many bytes of the key stand at `at`, whatever the case of letters.
+std::size_t key_bytes_at(std::string_view text, std::size_t at, std::string_view key) {
+  std::size_t length = 0;
+  while (length < key.size() && at + length < text.size() &&
+         lowered(text[at + length]) == lowered(key[length]))
+    ++length;
+  return length;
+}
+
+/// The text without the key, and without a piece that the key begins with: words are shortened
+/// before they come here, and codes are in lower case.
+std::string blotted(std::string_view text, std::string_view key) {
   constexpr std::string_view blot = "[key]";
-  if (key.empty())
-    return text;
-  for (auto at = text.find(key); at != std::string::npos; at = text.find(key, at + blot.size()))
-    text.replace(at, key.size(), blot);
-  return text;
+  if (key.size() < blotted_key_bytes_min)
+    return std::string{text};
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto found = key_bytes_at(text, at, key);
+    if (found >= blotted_key_bytes_min) {
+      out += blot;
+      at += found;
+    } else {
+      out += text[at++];
+    }
+  }
+  return out;
 }
 
 std::int64_t or_else(std::int64_t value, std::int64_t fallback) {
@@ -103,8 +129,10 @@ private:
     sampling_delta delta;
     auto outcome = reader_.finish(result, delta);
     tell(std::move(delta));
-    if (auto* error = std::get_if<provider_error>(&outcome))
-      error->message = blotted(std::move(error->message), settings_->api_key.reveal());
+    if (auto* error = std::get_if<provider_error>(&outcome)) {
+      error->message = blotted(error->message, settings_->api_key.reveal());
+      error->code = blotted(error->code, settings_->api_key.reveal());
+    }
     end(std::move(outcome));
   }
 

@@ -13,10 +13,10 @@ constexpr std::size_t digits_max = 15;
 
 /// What begins an echo of the request inside a message, lower case.
 constexpr std::array<std::string_view, 24> echo_marks{
-    "'input':",     "\"input\":", "input_value=", "'messages':", "\"messages\":", "'content':",
-    "\"content\":", "'text':",    "\"text\":",    "'prompt':",   "\"prompt\":",   "content: \"",
-    "content: '",   "value: \"",  "value: '",     "input: \"",   "input: '",      "text: \"",
-    "text: '",      "got \"",     "got '",        "received \"", "received '",    "near \""};
+    "'input':",   "\"input\":", "input_value=", "'messages':", "\"messages\":", "content':",
+    "content\":", "'text':",    "\"text\":",    "'prompt':",   "\"prompt\":",   "content: \"",
+    "content: '", "value: \"",  "value: '",     "input: \"",   "input: '",      "text: \"",
+    "text: '",    "got \"",     "got '",        "received \"", "received '",    "near \""};
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';

@@ -1,5 +1,7 @@
 // Faults inside a host: a runner that is lost, and a journal that loses its answers and then
 // refuses (S5, S24, S35, S43).
+#include <functional>
+
 #include <gtest/gtest.h>
 
 #include "tests/kit/journal_builder.hpp"
@@ -137,6 +139,47 @@ TEST(host_faults, S39_a_session_that_cannot_learn_what_stands_reads_it_when_it_i
     EXPECT_EQ(again.value().outcome, entries::turn_outcome::completed) << creates;
     EXPECT_EQ(kit::count_of(kit::line_of(w.journal_of("s1")), "user_message"), creates ? 1 : 2);
   }
+}
+
+TEST(host_faults, every_request_that_races_a_deletion_is_answered) {
+  using ask = std::function<std::function<std::string()>(kit::scripted_client&)>;
+  const auto said = [](auto awaited) { return [awaited] { return awaited.said(); }; };
+  const std::vector<std::pair<const char*, ask>> requests{
+      {"prompt", [&](auto& c) { return said(c.prompt("Hi.")); }},
+      {"resume", [&](auto& c) { return said(c.resume()); }},
+      {"compact", [&](auto& c) { return said(c.compact()); }},
+      {"replay", [&](auto& c) { return said(c.replay()); }},
+      {"model/set", [&](auto& c) { return said(c.set_model("model-big")); }},
+      {"cancel", [&](auto& c) { return said(c.cancel()); }},
+      {"steer", [&](auto& c) { return said(c.steer("Left.", "i1")); }},
+      {"info", [&](auto& c) { return said(c.info()); }},
+      {"delete", [&](auto& c) { return said(c.remove()); }},
+  };
+  for (const auto& [name, request] : requests)
+    for (const bool first : {true, false})
+      for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        SCOPED_TRACE(std::string{name} + (first ? " before" : " after") + ", seed " +
+                     std::to_string(seed));
+        kit::world_options options;
+        options.seed = seed;
+        options.shuffled = true;
+        kit::world w{std::move(options)};
+        kit::serve_politely(w);
+        auto& ann = w.client("s1");
+        auto& bob = w.client("s1");
+        kit::fill(w, ann, 100);
+        std::function<std::string()> answer;
+        if (first)
+          answer = request(ann);
+        w.time().step(seed % 5);
+        auto deleted = bob.remove();
+        w.time().step(seed % 7);
+        if (!first)
+          answer = request(ann);
+        w.advance(1'000);
+        EXPECT_NE(answer(), "pending");
+        EXPECT_NE(deleted.said(), "pending");
+      }
 }
 
 } // namespace

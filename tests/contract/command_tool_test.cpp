@@ -312,6 +312,7 @@ TEST_F(command_tools, cancel_reaches_the_whole_group) {
 TEST_F(command_tools, S41_no_key_reaches_a_program) {
   ::setenv("RIND_API_KEY", "key-one", 1);
   ::setenv("OPENAI_API_KEY", "key-two", 1);
+  ::setenv("ANTHROPIC_API_KEY", "key-five", 1);
   ::setenv("MY_OWN_KEY", "key-three", 1);
   ::setenv("RIND_TEST_PLAIN", "plain", 1);
   config::settings values;
@@ -320,7 +321,7 @@ TEST_F(command_tools, S41_no_key_reaches_a_program) {
   values.providers.push_back(provider);
   values.tools.push_back(declared({"env"}));
   const auto tools = make_registry(values);
-  for (const auto* name : {"RIND_API_KEY", "OPENAI_API_KEY", "MY_OWN_KEY"})
+  for (const auto* name : {"RIND_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MY_OWN_KEY"})
     ::unsetenv(name);
   tools.find("program")->start(call_of("a"), listener_.sink());
   const auto end = listener_.wait_for_end();

@@ -192,6 +192,20 @@ TEST(chat, in_a_pipe_it_talks_to_a_server_that_runs) {
   EXPECT_EQ(child.wait().exit_code, 0) << world.errors();
 }
 
+TEST(chat, a_client_of_a_running_host_needs_no_settings_of_its_own) {
+  const lone_host world(friendly_script());
+  const auto host = world.serve();
+  kit::write_file(world.file("broken.toml"),
+                  "[[providers]]\nname = \"x\"\napi_key_env = \"NOT_SET\"\n");
+  auto options = world.options({"chat", "--socket", host.socket_path(), "--model", "nosuch",
+                                "--config", world.file("broken.toml")},
+                               false);
+  int exit_code = -1;
+  kit::output_of(RIND_PROGRAM, options, &exit_code);
+  EXPECT_EQ(exit_code, 0) << world.errors();
+  EXPECT_NE(world.errors().find("--model has no effect"), std::string::npos) << world.errors();
+}
+
 TEST(chat, at_a_terminal_text_is_streamed_edited_and_cancelled) {
   const lone_host world(friendly_script());
   terminal_chat chat(world.options({"chat", "--journal", world.journal()}));

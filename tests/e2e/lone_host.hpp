@@ -34,8 +34,8 @@ public:
       arguments.insert(arguments.end(), {"--base-url", mock_->url(), "--model", "mock-model",
                                          "--context-window", "32000"});
     o.arguments = std::move(arguments);
-    for (const auto* name : {"RIND_CONFIG", "RIND_API_KEY", "OPENAI_API_KEY", "RIND_TOKEN",
-                             "RIND_BASE_URL", "RIND_MODEL"})
+    for (const auto* name : {"RIND_CONFIG", "RIND_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY",
+                             "RIND_FORMAT", "RIND_TOKEN", "RIND_BASE_URL", "RIND_MODEL"})
       o.variables[name] = "";
     o.variables["XDG_CONFIG_HOME"] = file("config");
     o.errors_file = file("errors.txt");

@@ -109,8 +109,8 @@ void player::start(const json& what) {
   for (auto& argument : options.arguments)
     argument = filled(argument);
   // No settings, keys or providers of whoever runs the test.
-  for (const auto* name : {"RIND_CONFIG", "RIND_API_KEY", "OPENAI_API_KEY", "RIND_TOKEN",
-                           "RIND_BASE_URL", "RIND_MODEL"})
+  for (const auto* name : {"RIND_CONFIG", "RIND_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY",
+                           "RIND_FORMAT", "RIND_TOKEN", "RIND_BASE_URL", "RIND_MODEL"})
     options.variables[name] = "";
   options.variables["XDG_CONFIG_HOME"] = folder_.file("config");
   options.folder = folder_.file("");

@@ -97,6 +97,40 @@ TEST_F(settings_sources, an_empty_variable_says_nothing) {
   EXPECT_THAT(out.values.providers, IsEmpty());
 }
 
+TEST_F(settings_sources, S41_the_format_of_a_provider_without_a_file_chooses_its_key_too) {
+  from_.variables = {{"OPENAI_API_KEY", "k-openai"},
+                     {"ANTHROPIC_API_KEY", "k-anthropic"},
+                     {"RIND_FORMAT", "anthropic"},
+                     {"RIND_MODEL", "large"}};
+  from_.flags = {{std::string(base_url_key), "https://models.example/v1", "--base-url"}};
+  const auto out = load_without_problems();
+  EXPECT_EQ(out.values.providers.at(0).format, "anthropic");
+  EXPECT_EQ(out.values.providers.at(0).api_key.reveal(), "k-anthropic");
+  EXPECT_EQ(line(out, "providers[0].format").origin, "env RIND_FORMAT");
+  from_.flags.push_back({std::string(format_key), "responses", "--format"});
+  EXPECT_EQ(load_without_problems().values.providers.at(0).api_key.reveal(), "k-openai");
+  from_.flags.back().text = "telepathy";
+  EXPECT_EQ(load(from_).problems.size(), 1u);
+  from_.variables.clear();
+  from_.flags = {{std::string(format_key), "chat", "--format"}};
+  ASSERT_EQ(load(from_).problems.size(), 1u) << "there is no such provider";
+  EXPECT_EQ(load(from_).problems[0].where, "flag --format");
+}
+
+TEST_F(settings_sources, S41_a_refused_address_is_shown_without_what_may_be_secret) {
+  for (const auto* url :
+       {"https://ann:hush@models.example/v1?key=hush", "https://models.example/v1?key=hu@hush",
+        "https://ann:hu/sh-hush@models.example#hush"}) {
+    from_.flags = {{std::string(base_url_key), url, "--base-url"},
+                   {std::string(model_key), "large", "--model"}};
+    const auto out = load(from_);
+    EXPECT_FALSE(out.problems.empty()) << url;
+    EXPECT_EQ(to_text(out.lines).find("hush"), std::string::npos) << to_text(out.lines);
+    for (const auto& p : out.problems)
+      EXPECT_EQ(to_string(p).find("hush"), std::string::npos) << to_string(p);
+  }
+}
+
 TEST_F(settings_sources, a_provider_needs_no_file) {
   from_.variables = {
       {"RIND_API_KEY", "k-rind"}, {"OPENAI_API_KEY", "k-openai"}, {"RIND_MODEL", "small"}};

@@ -209,6 +209,8 @@ TEST(classifier_place, an_echo_of_the_request_is_no_evidence) {
            body_of(std::string{"bad request: {'messages': [{'content': '"} + overflow_words +
                    "'}]}"),
            body_of("bad request: " + json{{"messages", overflow_words}}.dump()),
+           body_of(std::string{"Invalid 'messages[1].content': \""} + overflow_words +
+                   "\" contains an invalid character"),
            json{{"detail", json::array({{{"msg", "Input should be a valid string"},
                                          {"input", overflow_words}}})}}
                .dump(),
@@ -217,6 +219,18 @@ TEST(classifier_place, an_echo_of_the_request_is_no_evidence) {
     EXPECT_EQ(e.error_class, unrecognised) << body;
     EXPECT_EQ(e.limit_tokens, std::nullopt) << body;
   }
+}
+
+TEST(classifier_place, F55_S16_a_count_that_contradicts_what_was_sent_is_not_about_it) {
+  const auto body = body_of("Unsupported value: my essay says that the prompt is too long: "
+                            "213462 tokens > 4096 maximum");
+  const auto classified = [&](std::int64_t estimated) {
+    return classify_error({400, {}}, body, {"", estimated, 200'000, 4'000});
+  };
+  EXPECT_EQ(classified(100).error_class, unrecognised);
+  EXPECT_EQ(classified(100).limit_tokens, std::nullopt);
+  EXPECT_EQ(classified(100'000).error_class, context_length) << "estimates may be wrong by half";
+  EXPECT_EQ(classified(0).error_class, context_length) << "nothing is known of what was sent";
 }
 
 TEST(classifier_place, what_the_model_wrote_is_no_evidence) {

@@ -224,6 +224,26 @@ TEST_F(http_provider_test, S4_cancel_ends_exactly_once) {
   provider.cancel("r1"); // unknown by now
 }
 
+TEST_F(http_provider_test, S41_the_key_is_in_no_part_of_an_error) {
+  const std::string key = settings().api_key.reveal(); // "sk-very-secret"
+  for (const auto& body : std::vector<std::string>{
+           R"({"error":{"message":"no","code":"bad_)" + key + R"("}})",
+           R"({"error":{"message":"no","type":"SK-VERY-SECRET"}})",
+           R"({"error":{"message":")" + std::string(provider_words_bytes_max - 20, 'x') + " " +
+               key + R"( was refused"}})",
+       }) {
+    SCOPED_TRACE(body.substr(0, 60));
+    start();
+    transport.head(400);
+    transport.body(body);
+    transport.end();
+    const auto& error = std::get<provider_error>(h.ends.back());
+    for (const auto* text : {&error.message, &error.code})
+      for (const auto* piece : {"sk-very-", "SK-VERY-"})
+        EXPECT_EQ(text->find(piece), std::string::npos) << *text;
+  }
+}
+
 TEST_F(http_provider_test, S41_a_repeated_key_is_blotted_out) {
   start();
   transport.head(401);
