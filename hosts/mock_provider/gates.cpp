@@ -32,6 +32,12 @@ void gates::open(const std::string& name) {
     then();
 }
 
+void gates::clear() {
+  std::map<std::string, gate> forgotten;
+  const std::lock_guard lock{mutex_};
+  forgotten.swap(gates_);
+}
+
 std::size_t gates::waiting(const std::string& name) const {
   const std::lock_guard lock{mutex_};
   return count_at(name);

@@ -24,6 +24,9 @@ public:
 
   void open(const std::string& name);
 
+  /// Forgets who waits: nobody is called any more.
+  void clear();
+
   /// How many have come to a gate that is closed, those included that have gone since.
   std::size_t waiting(const std::string& name) const;
 

@@ -189,6 +189,7 @@ void mock_server::impl::stop() {
   for (auto& thread : threads_)
     thread.join();
   threads_.clear();
+  gates_.clear(); // what waits there belongs to the connections
   io_.reset();
 }
 

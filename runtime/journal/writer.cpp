@@ -154,7 +154,8 @@ struct writer::state {
   std::condition_variable wake;
   std::deque<job> queue; // at most queue_limit
   bool stopping = false;
-  bool finished = false; // the thread is on its way out
+  bool finished = false;  // the thread is on its way out
+  bool abandoned = false; // and owns this
   std::condition_variable has_finished;
   writer_stats stats;
 
@@ -162,7 +163,11 @@ struct writer::state {
 
   state(std::unique_ptr<store> inner, writer_mode m) : backend(std::move(inner)), mode(m) {
     if (mode == writer_mode::own_thread)
-      thread = std::thread([this] { run(); });
+      thread = std::thread([this] {
+        run();
+        if (is_abandoned())
+          delete this; // nobody else knows of it any more
+      });
   }
 
   void stop() {
@@ -173,9 +178,20 @@ struct writer::state {
     wake.notify_one();
   }
 
+  /// Waits that long for the thread's end. False: the thread goes on alone and owns this from now
+  /// on; it must not be touched.
   bool finishes_within(std::int64_t ms) {
     std::unique_lock lock(mutex);
-    return has_finished.wait_for(lock, std::chrono::milliseconds(ms), [this] { return finished; });
+    if (has_finished.wait_for(lock, std::chrono::milliseconds(ms), [this] { return finished; }))
+      return true;
+    abandoned = true;
+    thread.detach();
+    return false;
+  }
+
+  bool is_abandoned() const {
+    const std::lock_guard lock(mutex);
+    return abandoned;
   }
 
   /// Keeps the job unless the queue is full or the writer is on its way out; then the job is left
@@ -264,8 +280,7 @@ bool writer::finish(std::int64_t within_ms) {
     state_->thread.join();
     return true;
   }
-  state_->thread.detach();
-  (void)state_.release(); // the thread's from now on, for as long as the process lives
+  (void)state_.release();
   return false;
 }
 

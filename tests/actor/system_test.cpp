@@ -21,11 +21,13 @@ using nlohmann::json;
 struct hanging_disk {
   std::latch reached{1};
   std::latch let_go{1};
+  std::latch gone{1};
 };
 
 class hanging_store final : public store {
 public:
   explicit hanging_store(std::shared_ptr<hanging_disk> disk) : disk_(std::move(disk)) {}
+  ~hanging_store() override { disk_->gone.count_down(); }
 
   std::vector<result<append_receipt>> append(std::span<const append_request> group) override {
     if (++appends_ == 2) {
@@ -209,6 +211,7 @@ TEST(system, S43_a_session_that_never_comes_to_rest_is_named_and_given_up) {
   EXPECT_FALSE(report.journal_finished);
   h.host.reset();
   disk->let_go.count_down(); // its late answers harm nobody
+  disk->gone.wait();         // and what was abandoned is freed
 }
 
 } // namespace
