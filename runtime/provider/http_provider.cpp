@@ -1,10 +1,12 @@
 // The exchange of one request over the HTTP port.
 #include "runtime/provider/http_provider.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
 
+#include "runtime/provider/embedded_text.hpp"
 #include "runtime/provider/response_reader.hpp"
 
 namespace rind::provider {
@@ -20,28 +22,19 @@ http_request_id next_transfer_id() {
 /// A shorter key is none that has to be kept, and is found inside of words; so is a shorter piece.
 constexpr std::size_t blotted_key_bytes_min = 8;
 
-char lowered(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-/// How many bytes of the key stand at `at`, whatever the case of letters.
-std::size_t key_bytes_at(std::string_view text, std::size_t at, std::string_view key) {
-  std::size_t length = 0;
-  while (length < key.size() && at + length < text.size() &&
-         lowered(text[at + length]) == lowered(key[length]))
-    ++length;
-  return length;
-}
-
 /// The text without the key, and without a piece that the key begins with: words are shortened
 /// before they come here, and codes are in lower case.
 std::string blotted(std::string_view text, std::string_view key) {
   constexpr std::string_view blot = "[key]";
   if (key.size() < blotted_key_bytes_min)
     return std::string{text};
+  const auto low_text = lowered(text);
+  const auto low_key = lowered(key);
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    const auto found = key_bytes_at(text, at, key);
+    const auto rest = std::string_view{low_text}.substr(at);
+    const auto differ = std::mismatch(rest.begin(), rest.end(), low_key.begin(), low_key.end());
+    const auto found = static_cast<std::size_t>(differ.first - rest.begin());
     if (found >= blotted_key_bytes_min) {
       out += blot;
       at += found;

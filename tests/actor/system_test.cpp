@@ -8,6 +8,7 @@
 
 #include "actors/system.hpp"
 #include "runtime/journal/memory_store.hpp"
+#include "tests/kit/forwarding_store.hpp"
 #include "tests/kit/protocol_peer.hpp"
 #include "tests/kit/temp_folder.hpp"
 
@@ -24,7 +25,7 @@ struct hanging_disk {
   std::latch gone{1};
 };
 
-class hanging_store final : public store {
+class hanging_store final : public kit::forwarding_store {
 public:
   explicit hanging_store(std::shared_ptr<hanging_disk> disk) : disk_(std::move(disk)) {}
   ~hanging_store() override { disk_->gone.count_down(); }
@@ -34,29 +35,10 @@ public:
       disk_->reached.count_down();
       disk_->let_go.wait();
     }
-    return inner_.append(group);
-  }
-  result<loaded_session> claim(const std::string& id) override { return inner_.claim(id); }
-  result<std::vector<entry_ptr>> read(const std::string& id, std::int64_t after,
-                                      std::int64_t limit) override {
-    return inner_.read(id, after, limit);
-  }
-  result<std::optional<session_summary>> find(const std::string& id) override {
-    return inner_.find(id);
-  }
-  result<session_page> list(std::int64_t limit, const std::string& after) override {
-    return inner_.list(limit, after);
-  }
-  result<std::optional<input_trace>> find_input(const std::string& id,
-                                                const std::string& input) override {
-    return inner_.find_input(id, input);
-  }
-  result<done> remove(const std::string& id, std::uint64_t epoch) override {
-    return inner_.remove(id, epoch);
+    return forwarding_store::append(group);
   }
 
 private:
-  memory_store inner_;
   std::shared_ptr<hanging_disk> disk_;
   int appends_ = 0;
 };

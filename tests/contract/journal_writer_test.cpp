@@ -11,6 +11,7 @@
 #include "runtime/journal/memory_store.hpp"
 #include "runtime/journal/writer.hpp"
 #include "tests/kit/faulty_store.hpp"
+#include "tests/kit/forwarding_store.hpp"
 #include "tests/kit/journal_samples.hpp"
 
 namespace rind::journal {
@@ -24,7 +25,7 @@ struct gate {
   std::latch opened{1};
 };
 
-class gated_store final : public store {
+class gated_store final : public kit::forwarding_store {
 public:
   gated_store(std::shared_ptr<gate> g, std::shared_ptr<std::vector<std::size_t>> sizes)
       : gate_(std::move(g)), sizes_(std::move(sizes)) {}
@@ -34,29 +35,10 @@ public:
       gate_->arrived.count_down();
     sizes_->push_back(group.size());
     gate_->opened.wait();
-    return inner_.append(group);
-  }
-  result<loaded_session> claim(const std::string& id) override { return inner_.claim(id); }
-  result<std::vector<entry_ptr>> read(const std::string& id, std::int64_t after,
-                                      std::int64_t limit) override {
-    return inner_.read(id, after, limit);
-  }
-  result<std::optional<session_summary>> find(const std::string& id) override {
-    return inner_.find(id);
-  }
-  result<session_page> list(std::int64_t limit, const std::string& after) override {
-    return inner_.list(limit, after);
-  }
-  result<std::optional<input_trace>> find_input(const std::string& id,
-                                                const std::string& input) override {
-    return inner_.find_input(id, input);
-  }
-  result<done> remove(const std::string& id, std::uint64_t epoch) override {
-    return inner_.remove(id, epoch);
+    return forwarding_store::append(group);
   }
 
 private:
-  memory_store inner_;
   std::shared_ptr<gate> gate_;
   std::shared_ptr<std::vector<std::size_t>> sizes_; // of the groups; read after the writer is gone
 };
