@@ -166,21 +166,32 @@ int main(int argc, char** argv) {
   auto* sessions_app = app.add_subcommand("sessions", "look into a journal");
   sessions_app->require_subcommand(1);
   add_host_settings(*sessions_app, flags);
-  auto* list_app = sessions_app->add_subcommand("list", "all sessions, newest first");
-  list_app->fallthrough();
-  list_app->callback([&] { code = with_settings(flags, [](auto s) { return list_sessions(s); }); });
   std::string session_id;
+  bool sessions_json = false;
   constexpr const char* session_help = "its id, as `list` shows it";
-  auto* show_app = sessions_app->add_subcommand("show", "one session as text");
-  show_app->fallthrough();
-  show_app->add_option("session", session_id, session_help)->required();
-  show_app->callback(
-      [&] { code = with_settings(flags, [&](auto s) { return show_session(s, session_id); }); });
-  auto* export_app = sessions_app->add_subcommand("export", "one session's journal as JSON lines");
-  export_app->fallthrough();
-  export_app->add_option("session", session_id, session_help)->required();
-  export_app->callback(
-      [&] { code = with_settings(flags, [&](auto s) { return export_session(s, session_id); }); });
+  const auto add_look = [&](const char* name, const char* help, auto look) {
+    auto* look_app = sessions_app->add_subcommand(name, help);
+    look_app->fallthrough();
+    look_app->callback(
+        [&flags, &code, look] { code = with_settings(load_journal_settings(flags), look); });
+    return look_app;
+  };
+  add_look("list", "all sessions, newest first", [&](const auto& s) {
+    return list_sessions(s, sessions_json);
+  })->add_flag("--json", sessions_json, "print one JSON object a line");
+  add_look("show", "one session as text",
+           [&](const auto& s) { return show_session(s, session_id); })
+      ->add_option("session", session_id, session_help)
+      ->required();
+  add_look("export", "one session's journal as JSON lines",
+           [&](const auto& s) { return export_session(s, session_id); })
+      ->add_option("session", session_id, session_help)
+      ->required();
+  auto* usage_app =
+      add_look("usage", "what the models counted, and what it cost",
+               [&](const auto& s) { return show_usage(s, session_id, sessions_json); });
+  usage_app->add_option("session", session_id, "its id; all sessions without it");
+  usage_app->add_flag("--json", sessions_json, "print one JSON object a line");
 
   auto* config_app = app.add_subcommand("config", "settings");
   config_app->require_subcommand(1);
@@ -239,6 +250,10 @@ int main(int argc, char** argv) {
                   "from standard input; see docs/classifier.md");
   classify_app->callback([&] { code = classify::classify_lines(std::cin, std::cout, std::cerr); });
 
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : command_line_error_code; // 0: help or version was asked for
+  }
   return code;
 }

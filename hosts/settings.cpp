@@ -8,6 +8,8 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "runtime/config/fields.hpp"
+
 namespace rind::hosts {
 
 namespace {
@@ -52,6 +54,24 @@ std::optional<config::settings> load_client_settings(const settings_flags& flags
   });
   print("error", loaded.problems);
   if (!loaded.problems.empty())
+    return std::nullopt;
+  return std::move(loaded.values);
+}
+
+std::optional<config::settings> load_journal_settings(const settings_flags& flags) {
+  auto loaded = load(flags);
+  const auto price = "." + std::string(config::price_table);
+  std::vector<config::problem> errors;
+  std::vector<config::problem> warnings;
+  for (auto& p : loaded.problems) {
+    if (p.key.empty() || p.key == "journal" || p.where.starts_with("flag "))
+      errors.push_back(std::move(p));
+    else if (p.key.find(price) != std::string::npos)
+      warnings.push_back(std::move(p));
+  }
+  print("warning", warnings);
+  print("error", errors);
+  if (!errors.empty())
     return std::nullopt;
   return std::move(loaded.values);
 }

@@ -115,6 +115,7 @@ private:
 
   std::int64_t send(const std::string& method, const json& params,
                     client::response_callback callback);
+  void tell_of_lost_connection();
   bool is_done() const;
   void wait();
   void read_input();
@@ -193,7 +194,7 @@ int chat_loop::run(const client::connector& connect) {
     save_history();
   }
   if (connection_lost_ && !session_.is_over() && !exit_code_)
-    write_all(options_.error_fd, "rind chat: the connection was closed\n");
+    tell_of_lost_connection();
   handover_.end();
   client_.reset();
   if (exit_code_)
@@ -204,6 +205,13 @@ int chat_loop::run(const client::connector& connect) {
     return exit_failed;
   const bool failed = interactive_ ? session_.is_turned_away() : session_.has_failed();
   return failed ? exit_failed : 0;
+}
+
+void chat_loop::tell_of_lost_connection() {
+  const auto way_back = session_.way_back();
+  write_all(options_.error_fd, "rind chat: the connection was closed" +
+                                   (way_back.empty() ? std::string() : "; to go on: " + way_back) +
+                                   "\n");
 }
 
 bool chat_loop::is_done() const {

@@ -77,8 +77,15 @@ void chat_session::choose_model(const json& result) {
       });
 }
 
+std::string chat_session::way_back() const {
+  return options_.again.empty() || session_id_.empty()
+             ? std::string()
+             : options_.again + " --session " + session_id_;
+}
+
 void chat_session::enter_session(const json& result) {
   transcript_.forget_session();
+  session_id_ = text_member(result, "session_id");
   if (!interactive_) {
     ready_ = true;
     return;
@@ -94,13 +101,12 @@ void chat_session::enter_session(const json& result) {
 
 void chat_session::greet(const json& result, const json& stats) {
   transcript_.take_stats(stats);
-  const auto session_id = text_member(result, "session_id");
   transcript_.say(text_style::notice,
                   "model " + text_member(result, "model") + window_words(stats));
   transcript_.say(text_style::notice,
                   options_.again.empty()
-                      ? "session " + session_id + " (kept in memory, it ends with this chat)"
-                      : "to go on later: " + options_.again + " --session " + session_id);
+                      ? "session " + session_id_ + " (kept in memory, it ends with this chat)"
+                      : "to go on later: " + way_back());
 }
 
 /// How the conversation ended that is gone on with.

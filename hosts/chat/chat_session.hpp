@@ -43,6 +43,9 @@ public:
   bool is_over() const { return over_; }
   /// Something was refused or failed since the start.
   bool has_failed() const { return failed_ || transcript_.has_failed(); }
+  /// The command that goes on with this session; empty where there is none, or it ends with its
+  /// host.
+  std::string way_back() const;
   transcript_renderer& transcript() { return transcript_; }
 
 private:
@@ -66,6 +69,7 @@ private:
   int waiting_answers_ = 0;
   std::optional<std::int64_t> waiting_prompt_; // its request's id
   bool ready_ = false;
+  std::string session_id_; // empty: not known yet
   bool over_ = false;
   bool turned_away_ = false;
   bool failed_ = false;

@@ -14,6 +14,7 @@
 #include "hosts/replay/kept_store.hpp"
 #include "hosts/replay/script.hpp"
 #include "hosts/settings.hpp"
+#include "runtime/config/fields.hpp"
 #include "runtime/journal/memory_store.hpp"
 #include "runtime/journal/sqlite_store.hpp"
 
@@ -247,9 +248,14 @@ void print(const replay_options& o, const findings& f, const std::vector<std::st
 } // namespace
 
 int run_replay(const replay_options& o) {
+  if (o.window_tokens < config::window_min_tokens)
+    return fail("--window: must be at least " + std::to_string(config::window_min_tokens) +
+                ", the smallest window in which there is room to work");
   const auto read = read_recording_file(o.file);
   if (!read)
     return fail(o.file + ": " + read.error().message);
+  if (read->empty())
+    return fail(o.file + ": there is no message in it to be played");
   auto settings = settings_for(o);
   start_logging(settings);
   auto store = open_store(o.journal);

@@ -18,7 +18,8 @@ struct replay_options {
   bool json = false;
 };
 
-/// Prints the findings on standard output, progress and trouble on standard error. Exit code 0 only
+/// Refuses a recording without a message, and a window below config::window_min_tokens. Prints the
+/// findings on standard output, progress and trouble on standard error. Exit code 0 only
 /// where the whole recording was played, nothing was lost or sent amiss, and nothing was over the
 /// window.
 int run_replay(const replay_options& options);

@@ -16,10 +16,9 @@ namespace {
 
 constexpr std::int64_t day_ms = 86'400'000;
 constexpr std::int64_t tokens_max = 1'000'000'000;
-constexpr std::int64_t window_min_tokens =
-    2'048; // twice the margin below a window: less leaves no room to work in
 constexpr std::int64_t count_max = 1'000'000;
 constexpr std::int64_t embedded_delta_max_ms = 10'000; // a longer pause looks like a broken model
+constexpr std::int64_t price_max = 1'000'000'000;      // of a million tokens
 constexpr std::int64_t bytes_max = std::int64_t{1} << 40;
 constexpr std::size_t compared_key_bytes_max = 64; // a longer key is compared by its beginning
 
@@ -115,6 +114,14 @@ fields fields_of(model_settings& values) {
   return members;
 }
 
+fields fields_of(price_settings& values) {
+  return {
+      number("input", &values.input, 0, price_max),
+      number("cached_input", &values.cached_input, 0, price_max),
+      number("output", &values.output, 0, price_max),
+  };
+}
+
 fields fields_of(fallback_settings& values) {
   fields members;
   add_limits(values.limits, values.request_limit_bytes, members);
@@ -190,9 +197,10 @@ std::string element(std::string_view table, std::size_t index) {
 }
 
 std::string expected(const field& f) {
-  const auto whole_number = [&] {
-    return "a whole number from " + std::to_string(f.min) + " to " + std::to_string(f.max);
+  const auto number = [&](const char* kind) {
+    return kind + std::string(" from ") + std::to_string(f.min) + " to " + std::to_string(f.max);
   };
+  const auto whole_number = [&] { return number("a whole number"); };
   const auto words = [&] {
     if (f.words.empty())
       return std::string(f.json ? "a table, or a text that holds JSON" : "a text");
@@ -205,6 +213,7 @@ std::string expected(const field& f) {
       overloaded{[&](std::string*) { return words(); },
                  [&](std::int64_t*) { return whole_number(); },
                  [&](std::optional<std::int64_t>*) { return whole_number(); },
+                 [&](std::optional<double>*) { return number("a number"); },
                  [](bool*) { return std::string("true or false"); },
                  [](std::vector<std::string>*) { return std::string("a list of texts"); }},
       f.target);
@@ -225,6 +234,8 @@ std::optional<std::string> assign(const field& f, std::string text_value) {
 }
 
 std::optional<std::string> assign(const field& f, std::int64_t number_value) {
+  if (std::holds_alternative<std::optional<double>*>(f.target))
+    return assign(f, static_cast<double>(number_value));
   const bool in_range = number_value >= f.min && number_value <= f.max;
   if (const auto* always = std::get_if<std::int64_t*>(&f.target); always != nullptr && in_range)
     **always = number_value;
@@ -233,6 +244,16 @@ std::optional<std::string> assign(const field& f, std::int64_t number_value) {
     **maybe = number_value;
   else
     return "must be " + expected(f);
+  return std::nullopt;
+}
+
+std::optional<std::string> assign(const field& f, double number_value) {
+  const auto* target = std::get_if<std::optional<double>*>(&f.target);
+  const bool in_range = number_value >= static_cast<double>(f.min) &&
+                        number_value <= static_cast<double>(f.max); // false of what is no number
+  if (target == nullptr || !in_range)
+    return "must be " + expected(f);
+  **target = number_value;
   return std::nullopt;
 }
 
@@ -266,11 +287,12 @@ std::optional<std::string> assign_from_text(const field& f, const std::string& t
 
 std::string value_of(const field& f) {
   using nlohmann::json;
-  const auto value = std::visit(overloaded{[](const std::optional<std::int64_t>* maybe) {
-                                             return *maybe ? json(**maybe) : json(nullptr);
-                                           },
-                                           [](const auto* other) { return json(*other); }},
-                                f.target);
+  const auto shown = [](const auto& maybe) { return maybe ? json(*maybe) : json(nullptr); };
+  const auto value =
+      std::visit(overloaded{[&](const std::optional<std::int64_t>* maybe) { return shown(*maybe); },
+                            [&](const std::optional<double>* maybe) { return shown(*maybe); },
+                            [](const auto* other) { return json(*other); }},
+                 f.target);
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

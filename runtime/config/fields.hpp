@@ -14,8 +14,12 @@
 
 namespace rind::config {
 
-using field_target = std::variant<std::string*, std::int64_t*, std::optional<std::int64_t>*, bool*,
-                                  std::vector<std::string>*>;
+/// The smallest window that a model may have: twice the margin below a window, less leaves no room
+/// to work in.
+inline constexpr std::int64_t window_min_tokens = 2'048;
+
+using field_target = std::variant<std::string*, std::int64_t*, std::optional<std::int64_t>*,
+                                  std::optional<double>*, bool*, std::vector<std::string>*>;
 
 /// One setting of one struct. Points into that struct and lives no longer.
 struct field {
@@ -32,6 +36,7 @@ using fields = std::vector<field>;
 fields fields_of(settings& values); // the keys that stand in no table
 fields fields_of(provider_settings& values);
 fields fields_of(model_settings& values);
+fields fields_of(price_settings& values);
 fields fields_of(fallback_settings& values);
 fields fields_of(compaction_settings& values);
 fields fields_of(session_settings& values);
@@ -48,6 +53,7 @@ std::vector<section> sections_of(settings& values);
 /// The arrays of tables and the tables of the file, beside the keys that stand in none.
 inline constexpr std::string_view providers_table = "providers";
 inline constexpr std::string_view models_table = "models";
+inline constexpr std::string_view price_table = "price"; // of one model
 inline constexpr std::string_view tools_table = "tools";
 
 /// "compaction" and "deadline_ms" as "compaction.deadline_ms"; an empty table adds nothing.
@@ -58,6 +64,7 @@ std::string element(std::string_view table, std::size_t index);
 /// Each puts a value where the field points, or says why it is not taken and leaves the old one.
 std::optional<std::string> assign(const field& f, std::string text);
 std::optional<std::string> assign(const field& f, std::int64_t number);
+std::optional<std::string> assign(const field& f, double number);
 std::optional<std::string> assign(const field& f, bool flag);
 /// A value as it stands in the environment or in a flag.
 std::optional<std::string> assign_from_text(const field& f, const std::string& text);

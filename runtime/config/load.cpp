@@ -153,8 +153,11 @@ private:
     shown.base_url = without_secrets(provider.base_url);
     add(fields_of(shown), key);
     add_secret(full_key(key, "api_key"), provider.api_key);
-    for (std::size_t m = 0; m < shown.models.size(); ++m)
-      add(fields_of(shown.models[m]), element(full_key(key, models_table), m));
+    for (std::size_t m = 0; m < shown.models.size(); ++m) {
+      const auto model_key = element(full_key(key, models_table), m);
+      add(fields_of(shown.models[m]), model_key);
+      add(fields_of(shown.models[m].price), full_key(model_key, price_table));
+    }
   }
 
   void add_secret(const std::string& key, const secret& value) {

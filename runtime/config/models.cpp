@@ -32,6 +32,12 @@ const char* window_origin_of(const model_settings& model, const fallback_setting
   return fallback.limits.window_tokens ? "fallback" : "default";
 }
 
+std::optional<token_price> price_of(const price_settings& price) {
+  if (!price.input || !price.output)
+    return std::nullopt;
+  return token_price{*price.input, price.cached_input.value_or(*price.input), *price.output};
+}
+
 resolved_model resolve(const provider_settings& provider, const model_settings& model,
                        const fallback_settings& fallback) {
   resolved_model out;
@@ -43,6 +49,7 @@ resolved_model resolve(const provider_settings& provider, const model_settings& 
   out.window_origin = window_origin_of(model, fallback);
   out.request_limit_bytes = first_of(model.request_limit_bytes, fallback.request_limit_bytes)
                                 .value_or(provider.request_limit_bytes);
+  out.price = price_of(model.price);
   return out;
 }
 

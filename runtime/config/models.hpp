@@ -2,6 +2,7 @@
 // limits.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,14 @@ namespace rind::config {
 
 inline constexpr std::string_view embedded_model = "embedded"; // also the name of its provider
 
+/// What a million tokens cost, each kind for itself.
+struct token_price {
+  double input = 0; // of what was not read from the provider's cache; what was written to it too
+  double cached_input = 0;
+  double output = 0;
+  friend bool operator==(const token_price&, const token_price&) = default;
+};
+
 struct resolved_model {
   std::string provider;         // the provider's name
   std::string name;             // as the provider knows it
@@ -21,6 +30,7 @@ struct resolved_model {
   std::int64_t window_tokens = 0;
   std::string window_origin; // "settings", "fallback" or "default"
   std::int64_t request_limit_bytes = 0;
+  std::optional<token_price> price;
 };
 
 /// The model `name`: a model's name (the first provider that has it), "provider/model", or empty

@@ -17,8 +17,19 @@ namespace rind::config {
 inline constexpr std::string_view wire_formats[]{"chat", "responses", "anthropic"};
 inline constexpr std::string_view providers_format = "provider"; // of a model: as its provider
 
+/// The fewest output tokens that a request may ask for in the format `responses`.
+inline constexpr std::int64_t responses_output_min_tokens = 16;
+
 /// How much a model is asked to think, by rising effort after two that ask for nothing.
 inline constexpr std::string_view reasoning_words[]{"default", "none", "low", "medium", "high"};
+
+/// What a million tokens of a model cost, in whatever currency all prices are given in. All absent:
+/// the model has no price.
+struct price_settings {
+  std::optional<double> input;
+  std::optional<double> cached_input; // absent: as `input`
+  std::optional<double> output;
+};
 
 /// One model of a provider. Absent numbers are those of `settings::fallback`, else of the provider,
 /// else the defaults of context/budget.hpp.
@@ -28,6 +39,7 @@ struct model_settings {
   std::optional<std::int64_t> request_limit_bytes;
   std::string format{providers_format}; // or one of wire_formats
   std::string reasoning{reasoning_words[0]};
+  price_settings price{};
 };
 
 /// A key that must not be printed. Its text is read only where a request is built.

@@ -30,8 +30,8 @@ public:
     for (const auto& s : sections) {
       if (s.name.empty())
         read_members(root, "", s.members, tables);
-      else if (const auto* node = root.get(s.name))
-        read_section(*node, s);
+      else
+        read_table(root, "", s);
     }
     read_array(root, "", providers_table, providers_max,
                [&](const toml::table& t, const std::string& key) {
@@ -47,11 +47,24 @@ public:
   }
 
 private:
-  void read_section(const toml::node& node, const section& s) {
-    if (const auto* table = node.as_table())
-      read_members(*table, std::string(s.name), s.members, {});
+  /// Reads the table that `parent` has under the section's name, if it has it.
+  void read_table(const toml::table& parent, const std::string& parent_key, const section& s) {
+    const auto* node = parent.get(s.name);
+    if (node == nullptr)
+      return;
+    const auto key = full_key(parent_key, s.name);
+    if (const auto* table = node->as_table())
+      read_members(*table, key, s.members, {});
     else
-      refuse(node, std::string(s.name), "must be a table: [" + std::string(s.name) + "]");
+      refuse(*node, key, "must be a table: " + shape_of(parent_key, s));
+  }
+
+  /// How the file writes a table: `[fallback]`, and inside of another `price = { input = ... }`.
+  static std::string shape_of(const std::string& parent_key, const section& s) {
+    const auto name = std::string(s.name);
+    if (parent_key.empty())
+      return "[" + name + "]";
+    return name + " = { " + std::string(s.members.front().key) + " = ... }";
   }
 
   void read_provider(const toml::table& table, const std::string& key,
@@ -60,7 +73,8 @@ private:
     read_array(table, key, models_table, models_max,
                [&](const toml::table& t, const std::string& model_key) {
                  model_settings model;
-                 read_members(t, model_key, fields_of(model), {});
+                 read_members(t, model_key, fields_of(model), {std::string(price_table)});
+                 read_table(t, model_key, {price_table, fields_of(model.price)});
                  provider.models.push_back(std::move(model));
                });
   }
@@ -120,6 +134,8 @@ private:
       return assign(f, text->get());
     if (const auto* number = node.as_integer())
       return assign(f, number->get());
+    if (const auto* fraction = node.as_floating_point())
+      return assign(f, fraction->get());
     if (const auto* flag = node.as_boolean())
       return assign(f, flag->get());
     if (const auto* array = node.as_array())

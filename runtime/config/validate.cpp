@@ -44,8 +44,14 @@ private:
       auto& provider = values_.providers[p];
       const auto key = element(providers_table, p);
       check_fields(fields_of(provider), key);
-      for (std::size_t m = 0; m < provider.models.size(); ++m)
-        check_fields(fields_of(provider.models[m]), element(full_key(key, models_table), m));
+      for (std::size_t m = 0; m < provider.models.size(); ++m) {
+        auto& model = provider.models[m];
+        const auto model_key = element(full_key(key, models_table), m);
+        check_fields(fields_of(model), model_key);
+        check_fields(fields_of(model.price), full_key(model_key, price_table));
+        check_price(model.price, full_key(model_key, price_table));
+        check_output_limit(provider, model, model_key);
+      }
     }
     for (std::size_t t = 0; t < values_.tools.size(); ++t)
       check_fields(fields_of(values_.tools[t]), element(tools_table, t));
@@ -60,6 +66,9 @@ private:
       else if (const auto* maybe = std::get_if<std::optional<std::int64_t>*>(&f.target);
                maybe != nullptr && **maybe)
         why_not = assign(f, ***maybe);
+      else if (const auto* price = std::get_if<std::optional<double>*>(&f.target);
+               price != nullptr && **price)
+        why_not = assign(f, ***price);
       else if (const auto* text = std::get_if<std::string*>(&f.target))
         why_not = assign(f, **text);
       if (why_not)
@@ -117,6 +126,25 @@ private:
           refuse(full_key(key, "input_cap"), "must not be above context_window");
       }
     }
+  }
+
+  void check_price(const price_settings& price, const std::string& key) {
+    const bool is_given = price.input || price.cached_input || price.output;
+    if (is_given && !(price.input && price.output))
+      refuse(key, "needs both `input` and `output`");
+  }
+
+  /// What the fallback says is only wrong for a model that speaks this format.
+  void check_output_limit(const provider_settings& provider, const model_settings& model,
+                          const std::string& key) {
+    const auto& own = model.limits.max_output_tokens;
+    const auto limit = own ? own : values_.fallback.limits.max_output_tokens;
+    if (format_of(provider, model) != "responses" || !limit ||
+        *limit >= responses_output_min_tokens)
+      return;
+    refuse(full_key(own ? key : "fallback", "max_output"),
+           "must be at least " + std::to_string(responses_output_min_tokens) + " for the model `" +
+               model.name + "`: with the format `responses` servers refuse less");
   }
 
   void check_tool(const command_tool_settings& tool, const std::string& key) {

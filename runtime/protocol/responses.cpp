@@ -84,6 +84,18 @@ json to_json(const std::optional<live_turn>& value) {
           {"reasoning", value->reasoning}, {"tools", std::move(tools)}};
 }
 
+json to_json(const listed_session& value) {
+  const auto& summary = value.summary;
+  return {{"session_id", summary.session_id},
+          {"title", summary.title},
+          {"model", summary.model},
+          {"created_at", format_time(summary.created_at_ms)},
+          {"updated_at", format_time(summary.updated_at_ms)},
+          {"message_count", summary.message_count},
+          {"generation", summary.generation},
+          {"turn_state", to_json(value.turn)}};
+}
+
 json ok_result() {
   return {{"ok", true}};
 }
@@ -112,15 +124,8 @@ json session_result(const session_info& session) {
 json list_result(std::span<const listed_session> sessions, const std::string& current_session_id,
                  const std::string& next) {
   auto rows = json::array();
-  for (const auto& [summary, turn] : sessions)
-    rows.push_back({{"session_id", summary.session_id},
-                    {"title", summary.title},
-                    {"model", summary.model},
-                    {"created_at", format_time(summary.created_at_ms)},
-                    {"updated_at", format_time(summary.updated_at_ms)},
-                    {"message_count", summary.message_count},
-                    {"generation", summary.generation},
-                    {"turn_state", to_json(turn)}});
+  for (const auto& session : sessions)
+    rows.push_back(to_json(session));
   return {{"sessions", std::move(rows)},
           {"current_session_id", or_null(current_session_id)},
           {"next", or_null(next)}};

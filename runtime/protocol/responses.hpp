@@ -49,6 +49,7 @@ std::optional<turn_state> state_in_journal(const journal::session_summary& summa
 
 nlohmann::json to_json(const std::optional<turn_state>& value); // null when idle
 nlohmann::json to_json(const std::optional<live_turn>& value);
+nlohmann::json to_json(const listed_session& value);
 
 nlohmann::json ok_result();
 nlohmann::json initialize_result(const session_info& session, const std::string& version);

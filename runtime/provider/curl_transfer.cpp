@@ -21,6 +21,8 @@ constexpr long connect_without_limit_ms = 24L * 60 * 60 * 1000;
 /// of uploads at once.
 constexpr long upload_buffer_bytes = 16L << 10;
 
+constexpr std::string_view secure_scheme = "https://";
+
 bool is_token_byte(unsigned char byte) {
   return std::isalnum(byte) != 0 || std::strchr("!#$%&'*+-.^_`|~", byte) != nullptr;
 }
@@ -168,6 +170,11 @@ void curl_transfer::set_request() {
   curl_easy_setopt(
       easy_, CURLOPT_HTTP_VERSION,
       static_cast<long>(request_.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  // Requests that start together wait for the handshake of the first, which says whether they can
+  // share its connection. Without TLS it would be the first answer that says so.
+  const bool may_share =
+      request_.http2 && lower(request_.url.substr(0, secure_scheme.size())) == secure_scheme;
+  curl_easy_setopt(easy_, CURLOPT_PIPEWAIT, may_share ? 1L : 0L);
   const auto connect_ms = request_.timeouts.connect_ms;
   curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS,
                    connect_ms > 0 ? static_cast<long>(connect_ms) : connect_without_limit_ms);

@@ -99,17 +99,35 @@ TEST_F(command_line, an_unknown_subcommand_is_named_with_the_nearest_one) {
     std::vector<std::string> told;
   } rows[] = {
       {{"chatt"}, {"no subcommand `chatt`", "`chat`", "subcommands: serve, app-server, chat"}},
-      {{"sessions", "lst"}, {"no subcommand `lst`", "`list`", "subcommands: list, show, export"}},
+      {{"sessions", "lst"},
+       {"no subcommand `lst`", "`list`", "subcommands: list, show, export, usage"}},
       {{"config", "chek"}, {"no subcommand `chek`", "`check`"}},
       {{}, {"A subcommand is required", "subcommands: serve, app-server, chat"}},
-      {{"sessions"}, {"A subcommand is required", "subcommands: list, show, export"}},
+      {{"sessions"}, {"A subcommand is required", "subcommands: list, show, export, usage"}},
       {{"chat", "--bogus"}, {"--bogus"}},
+      {{"chat", "--set", "no-equals-sign"}, {"--set", "is not KEY=VALUE"}},
+      {{"chat", "--session"}, {"--session"}},
+      {{"replay", "file"}, {"--window is required"}},
+      {{"replay", "file", "--window", "0"}, {"--window: must be above 0"}},
+      {{"replay", "file", "--window", "x"}, {"--window"}},
   };
   for (const auto& row : rows) {
     const auto shown = host_.run(row.words);
-    EXPECT_NE(shown.exit_code, 0);
+    EXPECT_EQ(shown.exit_code, 2);
     for (const auto& part : row.told)
       EXPECT_NE(shown.errors.find(part), std::string::npos) << part << " in\n" << shown.errors;
+  }
+}
+
+TEST_F(command_line, a_value_that_is_none_is_told_with_its_flag) {
+  for (const auto& model : {std::vector<std::string>{}, {"--base-url", "http://127.0.0.1:9/v1"}}) {
+    std::vector<std::string> words{"chat", "--journal", "memory", "--context-window", "abc"};
+    words.insert(words.end(), model.begin(), model.end());
+    const auto shown = host_.run(words);
+    EXPECT_EQ(shown.exit_code, 1);
+    EXPECT_NE(shown.errors.find("--context-window: "), std::string::npos) << shown.errors;
+    EXPECT_NE(shown.errors.find("must be a whole number from 2048"), std::string::npos)
+        << shown.errors;
   }
 }
 

@@ -270,9 +270,10 @@ TEST_F(many_streams, S1_S36_S43_each_session_ends_as_its_script_says_and_nothing
     descriptors.push_back(descriptors_of(pid()));
     memory.push_back(resident_kib(pid()));
   }
-  EXPECT_LE(descriptors.front(),
-            descriptors_before + provider::http_kept_connections_max + other_descriptors_max);
-  EXPECT_LE(descriptors.back(), descriptors.front() + other_descriptors_max);
+  // How many of the connections that may be kept are kept differs from round to round.
+  for (const auto open : descriptors)
+    EXPECT_LE(open,
+              descriptors_before + provider::http_kept_connections_max + other_descriptors_max);
 #ifndef __SANITIZE_ADDRESS__ // which keeps what was freed, and looks for leaks itself
   // In the first two rounds allocator and caches grow to the size of the work.
   const auto turns = static_cast<std::int64_t>((rounds.size() - 2) * sessions);

@@ -156,8 +156,23 @@ TEST_F(replay, S40_a_message_that_does_not_fit_is_lost_and_the_exit_code_says_so
   EXPECT_NE(last_.errors.find("line 1"), std::string::npos) << last_.errors;
 }
 
-TEST_F(replay, an_empty_recording_is_played_in_no_time) {
-  expect_clean(run({write(""), "--window", "8000"}));
+TEST_F(replay, a_recording_without_a_message_is_refused) {
+  for (const auto* text : {"", "\n \n", "{\"kind\":\"compaction\",\"summary\":\"s\"}\n"}) {
+    run({write(text), "--window", "8000"});
+    EXPECT_EQ(last_.exit_code, 1) << text;
+    EXPECT_NE(last_.errors.find("there is no message in it"), std::string::npos) << last_.errors;
+    EXPECT_EQ(last_.output, "");
+  }
+}
+
+TEST_F(replay, a_window_without_room_to_work_in_is_refused_with_the_least) {
+  const auto file = write(json{{"role", "user"}, {"content", "a"}}.dump() + "\n");
+  run({file, "--window", "2047"});
+  EXPECT_EQ(last_.exit_code, 1);
+  EXPECT_NE(last_.errors.find("--window: must be at least 2048"), std::string::npos)
+      << last_.errors;
+  run({file, "--window", "2048"});
+  EXPECT_EQ(last_.errors.find("--window"), std::string::npos) << last_.errors;
 }
 
 TEST_F(replay, people_get_a_table) {

@@ -30,9 +30,11 @@ std::vector<table_of_keys> all_tables() {
   static settings values;
   static provider_settings provider;
   static model_settings model;
+  static price_settings price;
   static command_tool_settings tool;
   std::vector<table_of_keys> out{{"## `[[providers]]`", fields_of(provider)},
                                  {"## `[[providers.models]]`", fields_of(model)},
+                                 {"## `[[providers.models]]`", fields_of(price)},
                                  {"## `[[tools]]`", fields_of(tool)}};
   for (auto& s : sections_of(values))
     out.push_back(
@@ -89,6 +91,9 @@ TEST(settings_documentation, the_example_shows_the_defaults) {
                                   "providers[0].models[0].auto_compact_tokens",
                                   "providers[0].models[0].auto_compact_percent",
                                   "providers[0].models[0].request_limit_bytes",
+                                  "providers[0].models[0].price.input",
+                                  "providers[0].models[0].price.cached_input",
+                                  "providers[0].models[0].price.output",
                                   "embedded_delta_ms",
                                   "session.system_prompt",
                                   "session.demo_tools",

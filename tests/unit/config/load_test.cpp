@@ -16,10 +16,18 @@
 namespace rind::config {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+/// A settings file with one model of which `line` says something.
+std::string model_with(const std::string& line) {
+  return "[[providers]]\nbase_url = \"https://models.example/v1\"\n"
+         "[[providers.models]]\nname = \"m\"\n" +
+         line + "\n";
+}
 
 class settings_sources : public testing::Test {
 protected:
@@ -347,6 +355,34 @@ TEST_F(settings_sources, faults_of_the_file_are_named_with_their_line) {
   for (const auto& row : table) {
     write(row.text);
     EXPECT_THAT(problems(), Contains(at_line(row.line) + ": " + row.problem)) << row.text;
+  }
+}
+
+TEST_F(settings_sources, a_price_is_whole_or_a_fraction_and_shown_with_its_line) {
+  write(model_with("price = { input = 3, output = 15.5 }"));
+  const auto out = load_without_problems();
+  EXPECT_THAT(to_text(out.lines),
+              AllOf(HasSubstr("providers[0].models[0].price.input = 3.0  # file "),
+                    HasSubstr("providers[0].models[0].price.cached_input = null  # default"),
+                    HasSubstr("providers[0].models[0].price.output = 15.5  # file ")));
+}
+
+TEST_F(settings_sources, a_faulty_price_is_refused_and_says_what_it_must_be) {
+  const std::pair<const char*, const char*> table[]{
+      {"price = 3", "price: must be a table: price = { input = ... }"},
+      {"price = { input = \"3\", output = 1 }", "price.input: must be a number from 0 to "},
+      {"price = { input = -0.1, output = 1 }", "price.input: must be a number from 0 to "},
+      {"price = { input = nan, output = 1 }", "price.input: must be a number from 0 to "},
+      {"price = { input = 1, output = inf }", "price.output: must be a number from 0 to "},
+      {"price = { input = 1, output = true }", "price.output: must be a number from 0 to "},
+      {"price = { input = 1, cached_inputs = 1 }",
+       "price.cached_inputs: unknown key; the nearest known one is `cached_input`"},
+      {"price = { cached_input = 1 }", "price: needs both `input` and `output`"},
+  };
+  for (const auto& [text, problem] : table) {
+    write(model_with(text));
+    EXPECT_THAT(problems(), Contains(HasSubstr(std::string("providers[0].models[0].") + problem)))
+        << text;
   }
 }
 

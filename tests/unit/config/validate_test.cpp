@@ -75,6 +75,23 @@ TEST(settings_rules, each_broken_rule_names_its_key) {
          s.providers[0].models[0].limits.input_cap_tokens = 10'001;
        },
        "providers[0].models[0].input_cap", "must not be above context_window"},
+      {[](auto& s) {
+         s.providers[0].format = "responses";
+         s.providers[0].models[0].limits.max_output_tokens = 15;
+       },
+       "providers[0].models[0].max_output", "at least 16 for the model `large`"},
+      {[](auto& s) {
+         s.providers[0].models[1].format = "responses";
+         s.fallback.limits.max_output_tokens = 15;
+       },
+       "fallback.max_output", "at least 16 for the model `small`"},
+      {[](auto& s) { s.providers[0].models[0].price.output = 1; }, "providers[0].models[0].price",
+       "needs both `input` and `output`"},
+      {[](auto& s) {
+         s.providers[0].models[0].price.input = -1;
+         s.providers[0].models[0].price.output = 1;
+       },
+       "providers[0].models[0].price.input", "a number from 0"},
       {[](auto& s) { s.providers[0].proxy = "a b"; }, "providers[0].proxy", "must not hold spaces"},
       {[](auto& s) { s.providers[0].max_tokens_field = "tokens"; }, "providers[0].max_tokens_field",
        "must be one of"},
@@ -105,6 +122,28 @@ TEST(settings_rules, each_broken_rule_names_its_key) {
     EXPECT_EQ(problems[0].key, row.key);
     EXPECT_THAT(problems[0].text, HasSubstr(row.text)) << row.key;
   }
+}
+
+TEST(settings_rules, few_output_tokens_are_refused_for_that_format_alone) {
+  auto values = good();
+  auto& model = values.providers[0].models[0];
+  model.limits.max_output_tokens = 15;
+  EXPECT_TRUE(validate(values).empty());
+  values.providers[0].format = "responses";
+  EXPECT_EQ(validate(values).size(), 1u);
+  model.limits.max_output_tokens = 16;
+  EXPECT_TRUE(validate(values).empty());
+}
+
+TEST(settings_rules, a_price_reaches_the_model_with_the_cache_at_the_input_price) {
+  auto values = good();
+  EXPECT_FALSE(find_model(values, "large")->price);
+  auto& price = values.providers[0].models[0].price;
+  price.input = 3;
+  price.output = 15;
+  EXPECT_EQ(find_model(values, "a/large")->price, (token_price{3, 3, 15}));
+  price.cached_input = 0.3;
+  EXPECT_EQ(find_model(values, "large")->price, (token_price{3, 0.3, 15}));
 }
 
 TEST(settings_rules, an_address_is_http_with_a_host_and_nothing_secret) {

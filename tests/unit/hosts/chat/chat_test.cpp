@@ -131,7 +131,8 @@ std::string read_all(int fd) {
 }
 
 /// Feeds the input through a pipe and collects what comes out of two others.
-pipe_run run_piped(echo_host& host, const std::string& input, const std::string& session_id = {}) {
+pipe_run run_piped(echo_host& host, const std::string& input, const std::string& session_id = {},
+                   const std::string& again = {}) {
   int in[2];
   int out[2];
   int error[2];
@@ -146,6 +147,7 @@ pipe_run run_piped(echo_host& host, const std::string& input, const std::string&
   std::thread error_reader([&] { run.error = read_all(error[0]); });
   chat_options options;
   options.session_id = session_id;
+  options.again = again;
   options.in_fd = in[0];
   options.out_fd = out[1];
   options.error_fd = error[1];
@@ -210,11 +212,15 @@ TEST(chat_in_a_pipe, quit_leaves_the_rest_unread) {
   EXPECT_EQ(run.code, 0);
 }
 
-TEST(chat_in_a_pipe, a_lost_connection_is_an_error) {
+TEST(chat_in_a_pipe, a_lost_connection_is_an_error_that_names_the_way_back) {
   echo_host host;
   const auto run = run_piped(host, "gone\ntwo\n");
-  EXPECT_NE(run.error.find("closed"), std::string::npos);
+  EXPECT_TRUE(run.error.ends_with("rind chat: the connection was closed\n")) << run.error;
   EXPECT_EQ(run.code, 1);
+  const auto kept = run_piped(host, "gone\n", {}, "rind chat --socket s");
+  EXPECT_TRUE(kept.error.ends_with("rind chat: the connection was closed; to go on: "
+                                   "rind chat --socket s --session s1\n"))
+      << kept.error;
 }
 
 TEST(chat_in_a_pipe, no_server_is_an_error) {
