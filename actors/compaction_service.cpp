@@ -8,6 +8,7 @@
 
 #include "actors/append_surely.hpp"
 #include "actors/new_entry.hpp"
+#include "runtime/canary/canary.hpp"
 
 namespace rind::actors {
 
@@ -80,6 +81,8 @@ void compaction_service::on_cancel(const cancel_compaction& c) {
   if (i == jobs_.end() || i->second.committing)
     return; // over, or the append decides
   auto& j = i->second;
+  if (RIND_PLANTED(no_second_cancel_check) && !j.sampling_id.empty())
+    return; // and nobody looks again when the summary has come
   give_up_summary(j);
   const auto before = j.summary ? j.summary->tokens_before : 0;
   deliver(c.compaction_id, compaction::rejected(outcome_kind::cancelled, before));
@@ -107,6 +110,8 @@ void compaction_service::on_ended(sampling_ended& e) {
   auto i = by_sampling_.find(e.request_id);
   if (i == by_sampling_.end())
     return;
+  if (RIND_PLANTED(summary_of_another))
+    i = by_sampling_.begin();
   const auto id = i->second;
   by_sampling_.erase(i);
   auto& j = jobs_.at(id);
@@ -244,7 +249,8 @@ void compaction_service::commit(const std::string& id, compaction::boundary_draf
   j.committing = true;
   auto record = std::make_shared<const compaction_record>(std::move(draft.record));
   auto a = append_of(j, entries::boundary{record});
-  a.expected_view_position = j.request.context.view->view_position;
+  if (!RIND_PLANTED(commit_without_condition))
+    a.expected_view_position = j.request.context.view->view_position;
   append_surely(this, node_->journal, std::move(a), j.request.context.view->view_position,
                 [this, id, record](append_end end) {
                   if (end.value)
@@ -267,6 +273,11 @@ void compaction_service::committed(const std::string& id, std::vector<entry_ptr>
 
 void compaction_service::not_committed(const std::string& id, failure why,
                                        const compaction_record& record) {
+  if (RIND_PLANTED(refused_boundary_stands) && why.code == error_code::persistence_failed) {
+    auto told = append_of(jobs_.at(id),
+                          entries::boundary{std::make_shared<const compaction_record>(record)});
+    return committed(id, {std::make_shared<const entry>(std::move(told.entries.front()))});
+  }
   auto kind = outcome_kind::persistence_failed;
   if (why.code == error_code::persistence_conflict)
     kind = outcome_kind::persistence_conflict;
@@ -281,7 +292,7 @@ void compaction_service::give_up_summary(job& j) {
   if (!j.sampling_id.empty()) {
     by_sampling_.erase(j.sampling_id);
     if (auto route = node_->models.find(j.request.context.budget.summary_model);
-        route != node_->models.end())
+        route != node_->models.end() && !RIND_PLANTED(summary_left_open))
       send(route->second.provider, cancel_sampling{j.sampling_id});
     j.sampling_id.clear();
   }

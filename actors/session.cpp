@@ -8,8 +8,18 @@
 #include "actors/new_entry.hpp"
 #include "actors/session_handlers.hpp"
 #include "messages/json.hpp"
+#include "runtime/canary/canary.hpp"
 
 namespace rind::actors {
+
+namespace {
+
+bool is_rescue(const entry_body& body) {
+  const auto* boundary = std::get_if<entries::boundary>(&body);
+  return boundary && boundary->record->strategy == compaction_strategy::context_rescue;
+}
+
+} // namespace
 
 session::session(caf::actor_config& cfg, node_ptr n, directory_actor directory,
                  session_options options)
@@ -94,6 +104,11 @@ void session::loaded(rind::result<journal::loaded_session> loaded) {
   } else {
     epoch_ = loaded->epoch;
     for (const auto& e : loaded->entries) {
+      if (RIND_PLANTED(rescue_forgotten_at_restart) && is_rescue(e->body))
+        continue;
+      if (RIND_PLANTED(attempts_forgotten_at_restart) &&
+          std::holds_alternative<entries::attempt_started>(e->body))
+        continue;
       if (auto applied = projection_.apply(*e); !applied) {
         break_down(std::move(applied.error()));
         break;
@@ -191,6 +206,11 @@ void session::append(const std::string& turn_id, std::vector<entry_body> bodies,
   const auto now = node_->env->now_ms();
   for (auto& body : bodies)
     r.entries.push_back(new_entry(*node_->env, turn_id, now, std::move(body)));
+  if (auto position = projection_.last_position(); RIND_PLANTED(told_before_commit))
+    for (auto told : r.entries) {
+      told.position = ++position;
+      publish(std::make_shared<const entry>(std::move(told)));
+    }
   append_surely(this, node_->journal, std::move(r), projection_.last_position(),
                 [this, then](append_end end) {
                   if (!end.value) {
@@ -271,7 +291,8 @@ void session::take_next(const entry_ptr& e) {
   if (auto applied = projection_.apply(*e); !applied)
     return break_down_live(std::move(applied.error()));
   follow_live(*e);
-  publish(e);
+  if (!RIND_PLANTED(told_before_commit) || std::holds_alternative<entries::boundary>(e->body))
+    publish(e);
 }
 
 void session::publish(const entry_ptr& e) {
@@ -283,6 +304,8 @@ void session::publish(const entry_ptr& e) {
   event->event_id = e->id;
   event->time_ms = e->time_ms;
   event->body = e;
+  if (RIND_PLANTED(two_terminal_events) && std::holds_alternative<entries::turn_ended>(e->body))
+    tell_listeners(event);
   tell_listeners(std::move(event));
 }
 

@@ -2,6 +2,7 @@
 #include "actors/session.hpp"
 #include "actors/session_handlers.hpp"
 #include "messages/json.hpp"
+#include "runtime/canary/canary.hpp"
 
 namespace rind::actors {
 
@@ -71,10 +72,12 @@ void session::accept_input(const queue_input_command& c, promise<queued_reply> r
     return queue_retry_.push_back([this, c, reply]() mutable { queue_input(c, std::move(reply)); });
   if (auto room = queues_.begin_accept({id, c.mode, c.input}); !room)
     return reply.deliver(queued_reply{std::move(room.error())});
+  if (RIND_PLANTED(answer_before_journal))
+    reply.deliver(queued_reply{queued_answer{id, c.input, c.mode, queues_.count(c.mode) + 1}});
   append(running_->turn_id, {entries::input_accepted{id, c.mode, c.input}},
          [this, id, c, reply](auto r) mutable {
            if (r) {
-             queues_.accepted(id);
+             queues_.accepted(id, r->back()->position);
              reply.deliver(queued_reply{queued_answer{id, c.input, c.mode, queues_.count(c.mode)}});
            } else {
              queues_.accept_refused(id);
@@ -112,7 +115,7 @@ void session::promote(const promote_command& c, promise<queued_reply> reply) {
   append(running_->turn_id, {entries::input_promoted{c.input_id}},
          [this, c, reply](auto r) mutable {
            if (r) {
-             queues_.promoted(c.input_id);
+             queues_.promoted(c.input_id, r->back()->position);
              reply.deliver(queued_reply{queued_answer{
                  c.input_id, {}, input_mode::steering, queues_.count(input_mode::steering)}});
            } else {

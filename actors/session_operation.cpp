@@ -7,6 +7,7 @@
 #include "actors/session.hpp"
 #include "actors/session_handlers.hpp"
 #include "actors/turn_runner.hpp"
+#include "runtime/canary/canary.hpp"
 
 namespace rind::actors {
 
@@ -37,8 +38,9 @@ void session::run_operation(std::string turn_id, operation_kind kind, turn::opti
   monitor(running_->runner);
   if (stopping_ && stopping_->grace_ms <= 0)
     on_grace_over({});
-  for (auto& work : std::exchange(settled_, {}))
-    work();
+  if (!RIND_PLANTED(stashed_request_forgotten))
+    for (auto& work : std::exchange(settled_, {}))
+      work();
 }
 
 void session::take_input(const take_input_command& c, promise<take_input_reply> reply) {
@@ -95,7 +97,10 @@ void session::record(const record_command& c, promise<record_reply> reply) {
   auto bodies = c.entries;
   if (running_ && running_->model_sets_at_context != model_sets_)
     drop_tightened_limit(bodies);
-  append(running_ ? running_->turn_id : std::string{}, std::move(bodies), [reply](auto r) mutable {
+  auto turn_id = running_ ? running_->turn_id : std::string{};
+  if (RIND_PLANTED(new_turn_id_after_compaction) && running_ && running_->boundary)
+    turn_id = running_->boundary->id;
+  append(turn_id, std::move(bodies), [reply](auto r) mutable {
     reply.deliver(record_reply{r ? std::nullopt : std::optional{r.error()}});
   });
 }
@@ -136,7 +141,12 @@ void session::write_end() {
   end.undelivered = queues_.rest();
   auto bodies = std::move(how.extra);
   bodies.push_back(end);
+  if (RIND_PLANTED(prompt_answered_before_end))
+    for (auto& p : op.prompts)
+      p.reply.deliver(prompt_reply{prompt_outcome{op.turn_id, end.outcome}});
   append(op.turn_id, std::move(bodies), [this, end](auto r) {
+    if (!running_)
+      return; // the session broke down meanwhile and has told so
     if (r)
       operation_ended(end);
     else
@@ -148,7 +158,8 @@ void session::operation_ended(const entries::turn_ended& end) {
   auto op = std::move(*running_);
   running_.reset();
   queues_.clear();
-  slot_.on(slot_input::closed);
+  if (!RIND_PLANTED(session_stuck_after_cancel) || !op.cancel)
+    slot_.on(slot_input::closed);
   demonitor(caf::actor_cast<caf::actor_addr>(op.runner));
   if (op.closed)
     op.closed->deliver(done_reply{rind::done{}});
@@ -210,6 +221,8 @@ void session::on_decision(const publish_decision& d) {
 }
 
 void session::on_boundary(const boundary_committed& b) {
+  if (RIND_PLANTED(lose_input_at_compaction_end))
+    queues_.clear();
   for (const auto& e : b.entries) {
     take(e);
     if (const auto* boundary = std::get_if<entries::boundary>(&e->body); boundary && running_)

@@ -4,6 +4,7 @@
 #include "actors/session.hpp"
 #include "actors/session_handlers.hpp"
 #include "messages/json.hpp"
+#include "runtime/canary/canary.hpp"
 
 namespace rind::actors {
 
@@ -51,7 +52,7 @@ void session::prompt(const prompt_command& c, promise<prompt_reply> reply) {
               return admit(std::move(p));
             if (!r.value)
               return refuse_prompt(p, journal_refusal(r.value.error()));
-            if (*r.value)
+            if (*r.value && !(RIND_PLANTED(same_input_twice) && (*r.value)->ended))
               return answer_known_input(std::move(p), **r.value);
             admit(std::move(p));
           },
@@ -95,6 +96,8 @@ void session::admit(waiting_prompt p) {
   default:
     break;
   }
+  if (RIND_PLANTED(two_operations) && running_ && !opening_)
+    return open_turn(std::move(p));
   if (static_cast<std::int64_t>(waiting_.size()) >= node_->settings.session.waiting_prompts_max)
     return refuse_prompt(
         p, make_failure(error_code::session_busy,
@@ -226,7 +229,7 @@ void session::open_turn(waiting_prompt p) {
           [this](find_input_reply& r) {
             if (!r.value)
               return refuse_start(journal_refusal(r.value.error()));
-            if (!*r.value)
+            if (!*r.value || RIND_PLANTED(same_input_twice))
               return journal_turn();
             slot_.on(slot_input::open_refused);
             answer_known_input(*std::exchange(opening_, std::nullopt), **r.value);

@@ -3,6 +3,7 @@
 
 #include "actors/session.hpp"
 #include "actors/session_handlers.hpp"
+#include "runtime/canary/canary.hpp"
 
 namespace rind::actors {
 
@@ -49,6 +50,9 @@ context::budget session::budget_of(const view::projection& p) const {
     const auto* route = node_->find_model(m);
     return route ? route->limits : context::model_limits{};
   };
+  if (auto* route = const_cast<model_route*>(node_->find_model(name));
+      RIND_PLANTED(share_learned_window) && route && p.learned_window(name))
+    route->limits.window_tokens = p.learned_window(name);
   auto b = context::resolve_budget(name, limits_of(name), p.learned_window(name), summary,
                                    limits_of(summary), p.learned_window(summary));
   if (const auto* route = node_->find_model(name); route && !p.learned_window(name))
@@ -60,7 +64,8 @@ rind::session::context_snapshot session::snapshot() const {
   auto& p = const_cast<session*>(this)->known();
   rind::session::context_snapshot s;
   s.view = p.shared_view();
-  s.fault = p.fault();
+  if (!RIND_PLANTED(no_placeholder)) // as good as not checked
+    s.fault = p.fault();
   s.fixed_tokens = p.fixed_tokens();
   s.tools = p.tools();
   s.budget = budget_of(p);
@@ -131,6 +136,8 @@ void session::on_unsubscribe(const unsubscribe_command& c) {
 void session::replay(const replay_command& c, promise<replay_reply> reply) {
   auto call = c.call;
   call.session_id = options_.session_id;
+  if (RIND_PLANTED(replay_skips_one))
+    ++call.after_cursor;
   replay_more(std::make_shared<protocol::replay_page>(std::move(call)), std::move(reply));
 }
 

@@ -7,6 +7,7 @@
 #include "actors/session.hpp"
 #include "actors/session_handlers.hpp"
 #include "messages/json.hpp"
+#include "runtime/canary/canary.hpp"
 #include "runtime/compaction/corpus.hpp"
 #include "runtime/context/token_estimator.hpp"
 
@@ -139,8 +140,9 @@ void session::settle(entries::turn_ended how, std::function<void(std::optional<f
 
 void session::slot_free() {
   // Commands that met a state between two: each looks again, in order.
-  for (auto& work : std::exchange(settled_, {}))
-    work();
+  if (!RIND_PLANTED(stashed_request_forgotten))
+    for (auto& work : std::exchange(settled_, {}))
+      work();
   start_next();
   if (stopping_ && is_idle()) {
     for (auto& reply : std::exchange(stop_replies_, {}))

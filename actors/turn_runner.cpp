@@ -15,11 +15,7 @@ turn_runner::turn_runner(caf::actor_config& cfg, node_ptr n, session_actor owner
 
 turn_runner::behavior_type turn_runner::make_behavior() {
   monitor(owner_);
-  set_down_handler([this](const caf::down_msg&) {
-    turn::effects::stop_work stop;
-    carry_out(stop);
-    quit();
-  });
+  set_down_handler([this](const caf::down_msg&) { quit(); });
   perform(machine_.start());
   return {
       [this](const sampling_progressed& p) { on_progress(p); },
@@ -32,7 +28,11 @@ turn_runner::behavior_type turn_runner::make_behavior() {
   };
 }
 
+// However it ends, nothing that it began goes on: neither a stream nor a tool has anybody to hear
+// of.
 void turn_runner::on_exit() {
+  turn::effects::stop_work stop;
+  carry_out(stop);
   destroy(owner_);
   destroy(provider_);
   tools_.clear();

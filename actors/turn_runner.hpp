@@ -24,7 +24,7 @@ public:
 
   const char* name() const override { return "turn_runner"; }
   behavior_type make_behavior() override;
-  /// Lets go of its session, which holds it.
+  /// Ends what is still out, and lets go of its session, which holds it.
   void on_exit() override;
 
 private:

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 
 #include "messages/json.hpp"
 
@@ -66,16 +67,32 @@ sequence sequence_at(std::string_view text, std::size_t at) {
   return {l.length, true};
 }
 
+/// The first byte from `at` on that is no ASCII, or the end; eight bytes a step, for nearly all
+/// text is ASCII.
+std::size_t skip_ascii(std::string_view text, std::size_t at) {
+  constexpr std::uint64_t high_bits = 0x8080'8080'8080'8080U;
+  std::uint64_t eight = 0;
+  for (; at + sizeof eight <= text.size(); at += sizeof eight) {
+    std::memcpy(&eight, text.data() + at, sizeof eight);
+    if ((eight & high_bits) != 0)
+      break;
+  }
+  while (at < text.size() && byte_at(text, at) < 0x80)
+    ++at;
+  return at;
+}
+
 /// Bytes of well-formed UTF-8 at the start of the text.
 std::size_t valid_prefix(std::string_view text) {
-  std::size_t at = 0;
-  while (at < text.size()) {
+  for (std::size_t at = 0;;) {
+    at = skip_ascii(text, at);
+    if (at == text.size())
+      return at;
     const sequence s = sequence_at(text, at);
     if (!s.valid)
-      break;
+      return at;
     at += s.bytes;
   }
-  return at;
 }
 
 constexpr std::string_view replacement_character = "\xEF\xBF\xBD";

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/canary/canary.hpp"
+
 namespace rind::compaction {
 
 namespace {
@@ -52,10 +54,15 @@ cut cut_view(const message_view& v, const context::budget& b, suffix_size size, 
   const auto units = view::units_of(v);
   const auto first_retained = suffix_begin(v, units, b, size, ratio);
   const auto split = first_retained < units.size() ? units[first_retained].begin : v.items.size();
+  auto suffix_from = split;
+  if (RIND_PLANTED(suffix_starts_late) && first_retained + 1 < units.size())
+    suffix_from = units[first_retained + 1].begin;
+  if (RIND_PLANTED(suffix_starts_early) && first_retained > 0)
+    suffix_from = units[first_retained - 1].begin;
   cut c;
   c.corpus.assign(v.items.begin() + static_cast<std::ptrdiff_t>(v.system_items),
                   v.items.begin() + static_cast<std::ptrdiff_t>(split));
-  c.suffix.assign(v.items.begin() + static_cast<std::ptrdiff_t>(split), v.items.end());
+  c.suffix.assign(v.items.begin() + static_cast<std::ptrdiff_t>(suffix_from), v.items.end());
   c.start_index = v.corpus_start;
   c.end_index_exclusive = c.suffix.empty() ? v.message_count : c.suffix.front().start;
   c.nothing_to_compact =
@@ -71,6 +78,8 @@ cut cut_view(const message_view& v, const context::budget& b, suffix_size size, 
 }
 
 bool check_cut(const message_view& v, const cut& c) {
+  if (RIND_PLANTED(suffix_starts_late) || RIND_PLANTED(suffix_starts_early))
+    return true; // as whoever makes that mistake would make it here too
   if (v.system_items + c.corpus.size() + c.suffix.size() != v.items.size())
     return false;
   const auto corpus_begin = v.items.begin() + static_cast<std::ptrdiff_t>(v.system_items);

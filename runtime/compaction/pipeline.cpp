@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/canary/canary.hpp"
 #include "runtime/compaction/handoff.hpp"
 #include "runtime/context/token_estimator.hpp"
 #include "runtime/recovery/recovery_machine.hpp"
@@ -130,6 +131,9 @@ planned plan(const request& r) {
     return rejected(outcome_kind::nothing_to_compact, before);
   }
   auto summary = make_summary_request(parts, r.budget, r.focus, r.summary_active_of);
+  if (!summary && RIND_PLANTED(too_large_falls_back))
+    return std::visit([](auto&& concluded) -> planned { return std::move(concluded); },
+                      conclude(r, {std::move(parts), {}, before}, provider_error{}));
   if (!summary)
     return rejected(outcome_kind::compact_input_too_large, std::move(summary.error()), before);
   return summary_plan{std::move(parts), std::move(*summary), before};

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/canary/canary.hpp"
+
 namespace rind::context {
 
 namespace {
@@ -48,6 +50,10 @@ std::string usage_anchor::offer(const anchor_sample& sample, bool usage_known) {
 
 active_estimate usage_anchor::estimate(const std::string& model, std::int64_t generation,
                                        std::int64_t local_tokens) const {
+  if (RIND_PLANTED(anchor_survives_boundary) && anchor_ && anchor_->generation < generation)
+    return {predicted(*anchor_, std::max(local_tokens, anchor_->local_tokens)),
+            token_source::assistant_usage_plus_local_delta,
+            {}};
   std::string reason;
   if (!anchor_)
     reason = rejected_.empty() ? "no usage reported yet" : rejected_;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/canary/canary.hpp"
+
 namespace rind::context {
 
 namespace {
@@ -74,6 +76,8 @@ budget resolve_budget(const std::string& model, const model_limits& limits,
 }
 
 std::int64_t output_limit_for(const budget& b, std::int64_t active_tokens) {
+  if (RIND_PLANTED(output_limit_ignored))
+    return b.output_limit_tokens;
   return std::min(b.output_limit_tokens,
                   std::max(b.window_tokens - active_tokens, output_limit_min_tokens));
 }
@@ -83,7 +87,7 @@ verdict judge(const budget& b, std::int64_t fixed_tokens, std::int64_t active_to
   const auto threshold = tightened ? std::min(b.threshold_tokens, *tightened) : b.threshold_tokens;
   if (fixed_tokens >= b.threshold_tokens)
     return verdict::fixed_too_large;
-  if (active_tokens > b.hard_limit_tokens)
+  if (active_tokens > b.hard_limit_tokens && !RIND_PLANTED(hard_limit_ignored))
     return verdict::over_hard_limit;
   return active_tokens >= threshold ? verdict::over_threshold : verdict::fits;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/canary/canary.hpp"
 #include "runtime/context/text_cut.hpp"
 #include "runtime/provider/error_classifier.hpp"
 
@@ -211,6 +212,10 @@ void recovery_machine::begin_sampling() {
   stream_retries_ = server_retries_ = rate_retries_ = 0;
   output_lowered_ = false;
   attempt_ = 0;
+  if (RIND_PLANTED(recovery_count_restarts)) {
+    stage_ = stage::steady;
+    context_errors_ = rescues_ = 0;
+  }
 }
 
 void recovery_machine::sampling_succeeded() {
@@ -279,7 +284,7 @@ decision recovery_machine::on_error(const provider_error& error, const request_f
     }
     break;
   case provider_error_class::stream_interrupted:
-    return retry(stream_retries_, stream_retries_max, error, facts);
+    return retry(stream_retries_, stream_retries_max + RIND_PLANTED(one_retry_more), error, facts);
   case provider_error_class::server_error:
   case provider_error_class::timeout:
     return retry(server_retries_, server_retries_max, error, facts);

@@ -2,15 +2,23 @@
 #include "runtime/session/input_queues.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "messages/json.hpp"
+#include "runtime/canary/canary.hpp"
 
 namespace rind::session {
+
+namespace {
+
+constexpr std::int64_t not_journaled = std::numeric_limits<std::int64_t>::max();
+
+} // namespace
 
 void input_queues::restore(std::vector<queued_input> inputs) {
   items_.clear();
   for (auto& in : inputs)
-    items_.push_back({std::move(in), place::waiting});
+    items_.push_back({std::move(in), place::waiting, 0});
 }
 
 result<done> input_queues::room(input_mode mode, const std::string& text) const {
@@ -25,7 +33,7 @@ result<done> input_queues::room(input_mode mode, const std::string& text) const 
     ++inputs;
     characters += count_characters(s.in.text);
   }
-  if (inputs + 1 > limits_.inputs_max)
+  if (inputs + 1 > limits_.inputs_max && !RIND_PLANTED(queue_without_bound))
     return make_failure(error_code::input_queue_full, std::string{to_string(mode)} + " holds " +
                                                           std::to_string(inputs) +
                                                           " inputs, as many as it may");
@@ -40,7 +48,7 @@ result<done> input_queues::room(input_mode mode, const std::string& text) const 
 result<done> input_queues::begin_accept(queued_input in) {
   if (auto r = room(in.mode, in.text); !r)
     return r;
-  items_.push_back({std::move(in), place::arriving});
+  items_.push_back({std::move(in), place::arriving, not_journaled});
   return done{};
 }
 
@@ -56,9 +64,30 @@ const queued_input* input_queues::find(const std::string& input_id) const {
   return i == items_.end() ? nullptr : &i->in;
 }
 
-void input_queues::accepted(const std::string& input_id) {
+void input_queues::wait_in_order(const std::string& input_id, input_mode mode,
+                                 std::int64_t position) {
+  const auto i = std::find_if(items_.begin(), items_.end(),
+                              [&](const slot& s) { return s.in.input_id == input_id; });
+  if (i == items_.end())
+    return;
+  auto s = std::move(*i);
+  items_.erase(i);
+  s.in.mode = mode;
+  s.at = place::waiting;
+  s.position = position;
+  const auto later = std::find_if(items_.begin(), items_.end(),
+                                  [&](const slot& other) { return other.position > position; });
+  items_.insert(later, std::move(s));
+}
+
+void input_queues::stay(const std::string& input_id) {
   if (auto* s = lookup(input_id))
     s->at = place::waiting;
+}
+
+void input_queues::accepted(const std::string& input_id, std::int64_t position) {
+  if (const auto* in = find(input_id))
+    wait_in_order(input_id, in->mode, position);
 }
 
 void input_queues::accept_refused(const std::string& input_id) {
@@ -67,6 +96,9 @@ void input_queues::accept_refused(const std::string& input_id) {
 
 std::optional<queued_input> input_queues::begin_deliver(bool steering_only) {
   const auto take = [&](input_mode mode) -> std::optional<queued_input> {
+    if (RIND_PLANTED(newest_input_first))
+      if (auto newest = begin_take_back(mode, {}))
+        return *newest;
     for (auto& s : items_) {
       if (s.in.mode == mode && s.at == place::waiting) {
         s.at = place::leaving;
@@ -99,7 +131,7 @@ void input_queues::left(const std::string& input_id) {
 }
 
 void input_queues::leave_refused(const std::string& input_id) {
-  accepted(input_id);
+  stay(input_id);
 }
 
 result<done> input_queues::begin_promote(const std::string& input_id) {
@@ -113,20 +145,12 @@ result<done> input_queues::begin_promote(const std::string& input_id) {
   return done{};
 }
 
-void input_queues::promoted(const std::string& input_id) {
-  auto i = std::find_if(items_.begin(), items_.end(),
-                        [&](const slot& s) { return s.in.input_id == input_id; });
-  if (i == items_.end())
-    return;
-  auto s = std::move(*i);
-  items_.erase(i);
-  s.in.mode = input_mode::steering;
-  s.at = place::waiting;
-  items_.push_back(std::move(s));
+void input_queues::promoted(const std::string& input_id, std::int64_t position) {
+  wait_in_order(input_id, input_mode::steering, position);
 }
 
 void input_queues::promote_refused(const std::string& input_id) {
-  accepted(input_id);
+  stay(input_id);
 }
 
 bool input_queues::unsettled() const {

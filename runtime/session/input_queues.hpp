@@ -35,7 +35,8 @@ public:
   /// Reserves a place for an input whose entry is about to be journaled; InputQueueFull past either
   /// limit.
   result<done> begin_accept(queued_input in);
-  void accepted(const std::string& input_id);
+  /// Journaled at this position: queues are in the journal's order, in which a restart finds them.
+  void accepted(const std::string& input_id, std::int64_t position);
   void accept_refused(const std::string& input_id);
 
   /// The next to be delivered: oldest of steering, else (unless `steering_only`) oldest of the
@@ -49,7 +50,7 @@ public:
   /// Follow-up to steering: to the end of that queue. InputNotPending, InputQueueFull. Until
   /// promoted() it stays where it is.
   result<done> begin_promote(const std::string& input_id);
-  void promoted(const std::string& input_id);
+  void promoted(const std::string& input_id, std::int64_t position);
   void promote_refused(const std::string& input_id);
 
   /// Whether something is on its way into the journal or out: the end of the operation waits for
@@ -66,12 +67,15 @@ private:
   struct slot {
     queued_input in;
     place at = place::arriving;
+    std::int64_t position = 0; // of its acceptance or promotion; while it arrives: behind all
   };
   slot* lookup(const std::string& input_id);
+  void stay(const std::string& input_id);
+  void wait_in_order(const std::string& input_id, input_mode mode, std::int64_t position);
   result<done> room(input_mode mode, const std::string& text) const;
 
   queue_limits limits_;
-  std::deque<slot> items_; // oldest first
+  std::deque<slot> items_; // by position, oldest first
 };
 
 } // namespace rind::session

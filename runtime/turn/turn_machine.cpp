@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/canary/canary.hpp"
 #include "runtime/compaction/pipeline.hpp"
 
 namespace rind::turn {
@@ -32,6 +33,23 @@ std::int64_t output_tokens_left(const context::budget& b, std::int64_t active,
                                 std::int64_t override_tokens) {
   const auto limit = context::output_limit_for(b, active);
   return override_tokens > 0 ? std::min(limit, override_tokens) : limit;
+}
+
+/// The message under the name that the session has for its model; the provider may have another.
+message_ptr written_by(const message_ptr& msg, const std::string& model) {
+  if (msg->model == model)
+    return msg;
+  auto named = std::make_shared<message>(*msg);
+  named->model = model;
+  return named;
+}
+
+/// The calls of the newest message that is no result.
+std::vector<tool_call> newest_calls(const view::message_view& v) {
+  const auto last = std::find_if(v.items.rbegin(), v.items.rend(), [](const view::item& i) {
+    return i.msg->role != message_role::tool;
+  });
+  return last == v.items.rend() ? std::vector<tool_call>{} : last->msg->tool_calls;
 }
 
 failure budget_exceeded(std::int64_t estimated, std::int64_t limit) {
@@ -227,6 +245,14 @@ void turn_machine::on_input(const inputs::context_ready& in) {
 void turn_machine::go_on_from(const session::context_snapshot& s) {
   const bool answered =
       !s.view->items.empty() && s.view->items.back().msg->role == message_role::assistant;
+  if (RIND_PLANTED(calls_run_again)) {
+    calls_ = newest_calls(*s.view);
+    if (!calls_.empty()) {
+      state_ = state::tools;
+      out_.push_back(effects::run_tools{calls_});
+      return;
+    }
+  }
   if (answered)
     take_next();
   else
@@ -332,14 +358,18 @@ void turn_machine::on_input(const inputs::compaction_finished& in) {
     return build(on_error ? purpose::after_error_compaction : purpose::after_compaction);
   switch (compaction::action_for(o.kind, compaction_reason_)) {
   case compaction::caller_action::respond_record:
-    return take_next();
+    return RIND_PLANTED(manual_samples) ? begin_sampling(true) : take_next();
   case compaction::caller_action::sample:
+    if (RIND_PLANTED(compaction_ends_the_turn))
+      return take_next();
     return build(purpose::after_compaction);
   case compaction::caller_action::sample_if_fits_else_shorten:
     return build(purpose::sampling);
   case compaction::caller_action::sample_if_smaller_else_rescue:
     return build(purpose::after_error_compaction);
   case compaction::caller_action::first_rescue:
+    if (RIND_PLANTED(retry_not_smaller))
+      return build(purpose::after_error_compaction);
     return carry_out(recovery_.on_compaction(false, facts_), {});
   case compaction::caller_action::rebuild_once_more_then_fail:
     if (std::exchange(conflict_retried_, true))
@@ -407,8 +437,9 @@ void turn_machine::settle_error_compaction(const session::context_snapshot& s) {
     return;
   }
   facts_ = facts_of(s, active);
-  const bool helped =
-      active < recovery_.refused_estimate_tokens() && active <= s.budget.hard_limit_tokens;
+  const bool smaller =
+      active < recovery_.refused_estimate_tokens() || RIND_PLANTED(retry_not_smaller);
+  const bool helped = smaller && active <= s.budget.hard_limit_tokens;
   const auto d = recovery_.on_compaction(helped, facts_);
   if (!helped)
     return carry_out(d, {});
@@ -493,6 +524,11 @@ void turn_machine::resend() {
 }
 
 void turn_machine::on_input(const inputs::retry_due&) {
+  if (RIND_PLANTED(steering_into_retry) && !rescue_) {
+    state_ = state::taking;
+    out_.push_back(effects::take_input{true});
+    return;
+  }
   resend();
 }
 
@@ -538,6 +574,11 @@ void turn_machine::handle_error(const provider_error& error) {
         entries::usage_recorded{sampling_kind::assistant, request_.model, error.usage});
   if (d.learned_window_tokens)
     entries.push_back(entries::window_learned{model_, *d.learned_window_tokens});
+  if (RIND_PLANTED(error_left_in_view) && d.action == recovery::action::retry) {
+    auto words = std::make_shared<message>();
+    words->content = error.message.empty() ? to_string(error.error_class) : error.message;
+    entries.push_back(entries::user_message{std::move(words)});
+  }
   carry_out(d, std::move(entries));
 }
 
@@ -588,6 +629,8 @@ void turn_machine::carry_out(const recovery::decision& d, std::vector<entry_body
 }
 
 void turn_machine::announce_retry(const recovery::decision& d) {
+  if (RIND_PLANTED(partial_not_discarded))
+    discard_partial_ = false;
   out_.push_back(effects::announce{events::turn_step_retry{
       d.attempt, d.reason, d.delay_ms, std::exchange(discard_partial_, false), d.detail}});
 }
@@ -604,7 +647,7 @@ void turn_machine::accept(const sampling_answer& answer) {
         entries::boundary{std::make_shared<const compaction_record>(std::move(record))});
   }
   entries::assistant_message m;
-  m.msg = answer.msg;
+  m.msg = written_by(answer.msg, request_.model);
   m.usage = answer.usage;
   m.request_local_tokens = request_local_tokens_;
   m.request_estimated_tokens = request_.estimated_tokens;
@@ -617,6 +660,8 @@ void turn_machine::accept(const sampling_answer& answer) {
   answer_usage_ = answer.usage;
   request_ = {};
   state_ = state::committing;
+  if (RIND_PLANTED(tool_before_journal) && !calls_.empty())
+    out_.push_back(effects::run_tools{calls_});
   out_.push_back(effects::record{std::move(entries)});
 }
 
@@ -637,7 +682,8 @@ void turn_machine::on_input(const inputs::recorded&) {
       return take_next();
     results_committing_ = 0;
     state_ = state::tools;
-    out_.push_back(effects::run_tools{calls_});
+    if (!RIND_PLANTED(tool_before_journal))
+      out_.push_back(effects::run_tools{calls_});
     return;
   }
   if (cancelled_)

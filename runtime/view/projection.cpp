@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/canary/canary.hpp"
 #include "runtime/context/rescue.hpp"
 #include "runtime/context/text_cut.hpp"
 #include "runtime/context/token_estimator.hpp"
@@ -24,7 +25,7 @@ message_ptr placeholder_for(const tool_call& call) {
   m->role = message_role::tool;
   m->tool_call_id = call.id;
   m->name = call.name;
-  m->is_error = true;
+  m->is_error = !RIND_PLANTED(placeholder_as_success);
   m->content = "[No result was recorded for this call: it was interrupted. Whether it ran, in part "
                "or at all, is unknown; "
                "check before you repeat it.]";
@@ -203,10 +204,12 @@ void projection::take(const entry&, const entries::assistant_message& body) {
     operation_->output_limit_tokens.reset();
   }
   const bool current = body.request_generation == view_.generation && body.msg->model == model_;
+  auto input_tokens = body.usage.input_tokens.value_or(0);
+  if (RIND_PLANTED(cached_tokens_twice))
+    input_tokens += body.usage.cached_tokens.value_or(0);
   if (current)
-    anchor_.offer(
-        {model_, view_.generation, body.usage.input_tokens.value_or(0), body.request_local_tokens},
-        body.usage.input_tokens.has_value());
+    anchor_.offer({model_, view_.generation, input_tokens, body.request_local_tokens},
+                  body.usage.input_tokens.has_value());
 }
 
 void projection::take(const entry&, const entries::tool_requested&) {}
@@ -278,6 +281,8 @@ void projection::take(const entry&, const entries::window_learned& body) {
 }
 
 void projection::take(const entry&, const entries::turn_ended&) {
+  if (RIND_PLANTED(keep_tightened_limit) && operation_->tightened_limit_tokens)
+    learned_windows_[model_] = *operation_->tightened_limit_tokens;
   close_open_calls();
   operation_.reset();
   pending_.clear(); // handed back with the terminal event
@@ -329,6 +334,8 @@ void projection::close_open_calls_before(const message& next) {
 }
 
 void projection::close_open_calls() {
+  if (RIND_PLANTED(no_placeholder))
+    open_calls_.clear();
   if (open_calls_.empty())
     return;
   auto& closed = placeholders_[view_.message_count];

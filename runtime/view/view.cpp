@@ -4,16 +4,19 @@
 #include <algorithm>
 
 #include "messages/json.hpp"
+#include "runtime/canary/canary.hpp"
 
 namespace rind::view {
 
 namespace {
 
 bool belongs_to_unit_before(const item& i) {
-  return i.msg->role == message_role::tool;
+  return i.msg->role == message_role::tool && !RIND_PLANTED(cut_inside_unit);
 }
 
 bool is_unread(const message_view& v, const item& i) {
+  if (RIND_PLANTED(unread_results_summarised) && i.msg->role == message_role::tool)
+    return false;
   const bool journaled = i.kind == item_kind::message || i.kind == item_kind::placeholder;
   return journaled && i.start >= v.first_unread;
 }

@@ -13,10 +13,11 @@ using enum input_mode;
 
 input_queues filled(std::vector<queued_input> inputs, queue_limits limits = {}) {
   input_queues q{limits};
+  std::int64_t position = 0;
   for (auto& in : inputs) {
     const auto id = in.input_id;
     EXPECT_TRUE(q.begin_accept(std::move(in)));
-    q.accepted(id);
+    q.accepted(id, ++position);
   }
   return q;
 }
@@ -65,7 +66,7 @@ TEST(input_queues, S3_what_is_not_journaled_yet_is_not_delivered_nor_taken_back)
   EXPECT_TRUE(q.unsettled());
   EXPECT_FALSE(q.begin_deliver(false));
   EXPECT_EQ(q.begin_take_back(steering, {}).error().code, error_code::input_not_pending);
-  q.accepted("1");
+  q.accepted("1", 1);
   EXPECT_FALSE(q.unsettled());
   EXPECT_EQ(q.begin_deliver(true)->input_id, "1");
 }
@@ -105,7 +106,7 @@ TEST(input_queues, S3_a_promoted_follow_up_is_the_last_of_steering) {
   EXPECT_EQ(q.begin_promote("f1").error().code, error_code::input_not_pending);
   EXPECT_EQ(q.begin_promote("s1").error().code, error_code::input_not_pending);
   EXPECT_TRUE(q.unsettled());
-  q.promoted("f1");
+  q.promoted("f1", 9);
   EXPECT_EQ(order(q), "s1 f1 f2 ");
   auto refused = filled({{"f1", follow_up, "a"}});
   EXPECT_TRUE(refused.begin_promote("f1"));
@@ -122,8 +123,19 @@ TEST(input_queues, S3_promotions_on_their_way_count_in_steering) {
   EXPECT_TRUE(q.begin_promote("f1"));
   EXPECT_EQ(q.begin_promote("f2").error().code, error_code::input_queue_full);
   EXPECT_FALSE(q.begin_accept({"s4", steering, "a"}));
-  q.promoted("f1");
+  q.promoted("f1", 9);
   EXPECT_EQ(q.count(steering), 4);
+}
+
+TEST(input_queues, S3_the_order_is_the_journals_whatever_order_its_answers_come_in) {
+  auto q = filled({{"f1", follow_up, "a"}});
+  EXPECT_TRUE(q.begin_promote("f1"));
+  EXPECT_TRUE(q.begin_accept({"s1", steering, "a"}));
+  EXPECT_TRUE(q.begin_accept({"s2", steering, "a"}));
+  q.accepted("s2", 13); // the answer to s1 was lost and is asked for once more
+  q.promoted("f1", 11);
+  q.accepted("s1", 12);
+  EXPECT_EQ(order(q), "f1 s1 s2 ");
 }
 
 TEST(input_queues, S3_the_rest_is_handed_back_oldest_first) {
@@ -170,7 +182,7 @@ RC_GTEST_PROP(input_queues, S3_any_order_of_requests_is_as_the_plain_model_says,
       if (!room)
         break;
       if (journal_takes) {
-        q.accepted(in.input_id);
+        q.accepted(in.input_id, i);
         accepted.push_back(in.input_id);
         list.push_back(in);
       } else {
@@ -223,7 +235,7 @@ RC_GTEST_PROP(input_queues, S3_any_order_of_requests_is_as_the_plain_model_says,
       if (!room)
         break;
       if (journal_takes) {
-        q.promoted(in.input_id);
+        q.promoted(in.input_id, i);
         model.follow_ups.erase(model.follow_ups.begin());
         in.mode = steering;
         model.steering_inputs.push_back(in);

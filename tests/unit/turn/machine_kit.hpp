@@ -156,7 +156,7 @@ public:
     if (auto room = queues_.begin_accept({input_id, mode, text}); !room)
       throw std::logic_error(room.error().message);
     add(entries::input_accepted{input_id, mode, std::move(text)});
-    queues_.accepted(input_id);
+    queues_.accepted(input_id, ++accepted_);
   }
 
   // -- running ---------------------------------------------------------------
@@ -467,6 +467,7 @@ private:
   view::projection projection_;
   std::vector<entry_ptr> journal_;
   session::input_queues queues_{session::queue_limits{}};
+  std::int64_t accepted_ = 0; // position of the newest in the queues
   std::optional<turn_machine> machine_;
   std::deque<work> work_;
   std::vector<std::string> log_;

@@ -539,6 +539,24 @@ TEST(turn_machine, S33_an_answer_cut_by_an_output_limit_that_a_refusal_lowered_i
   EXPECT_TRUE(w.completed);
 }
 
+TEST(turn_machine, S26_an_answer_has_the_name_that_the_session_gives_its_model) {
+  script_world w;
+  w.prompt();
+  w.model = {[](const effects::sample& request) {
+    auto answer = says("as the provider calls me", 4'321)(request);
+    auto& a = std::get<sampling_answer>(answer.outcome);
+    auto m = std::make_shared<message>(*a.msg);
+    m->model = "wire-name";
+    m->reasoning = reasoning_block{"thought", "{}"};
+    a.msg = std::move(m);
+    return answer;
+  }};
+  w.run();
+  EXPECT_EQ(w.all<entries::assistant_message>().back().msg->model, "model-a");
+  EXPECT_TRUE(w.projection().view().items.back().msg->reasoning) << "sent back to who wrote it";
+  EXPECT_EQ(w.snapshot().stats().source, token_source::assistant_usage_plus_local_delta);
+}
+
 // -- S31 ---------------------------------------------------------------------
 
 TEST(turn_machine, S31_the_rescue_its_answer_and_the_anchor_are_one_append) {
