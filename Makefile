@@ -2,9 +2,10 @@
 # build, build/release, so that whoever ran the one has compiled most of the other.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 600
 CTEST = ctest --no-tests=error --output-on-failure -j $(JOBS)
 
-.PHONY: help demo test test-asan test-tsan test-canaries fuzz bench format check install-deps
+.PHONY: help demo test test-asan test-tsan test-canaries canaries soak fuzz bench format check install-deps
 
 help:
 	@echo 'make demo          build, then drive 64 sessions through every kind of compaction'
@@ -12,6 +13,8 @@ help:
 	@echo 'make test-asan     the tests under the address and undefined behaviour sanitizers'
 	@echo 'make test-tsan     the tests of everything that owns a thread, under the thread sanitizer'
 	@echo 'make test-canaries prove that the crash test sees known faults of the journal'
+	@echo 'make canaries      prove that the simulated world finds planted bugs'
+	@echo 'make soak          play new seeds of the simulated world for SOAK_SECONDS (600)'
 	@echo 'make fuzz          let libFuzzer try the parsers of what providers send, for FUZZ_SECONDS (60)'
 	@echo 'make bench         build and run the benchmarks'
 	@echo 'make format        format the sources in place'
@@ -40,6 +43,18 @@ test-canaries:
 	scripts/install-deps test
 	cmake --preset release
 	scripts/check-canaries build/release
+
+canaries:
+	scripts/install-deps test
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target rind_canaries
+	build/release/canaries/rind sim --canaries
+
+soak:
+	scripts/install-deps demo
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target rind
+	scripts/soak build/release/bin/rind $(SOAK_SECONDS)
 
 fuzz:
 	scripts/install-deps fuzz

@@ -1,5 +1,5 @@
 # Installation for those who embed rind: headers keep their folders below include/rind, and find_package(rind) gives
-# rind::messages, rind::runtime, rind::actors and, where it was built, rind::testkit.
+# rind::messages, rind::runtime, rind::actors and rind::testkit.
 if(NOT RIND_WITH_CAF)
   return()
 endif()

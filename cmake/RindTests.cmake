@@ -10,21 +10,11 @@ set(rind_test_timeout_s 300)
 # Optimised builds keep line numbers in the tests, not every variable: a quarter less time to compile.
 set(rind_test_options "$<$<CONFIG:RelWithDebInfo>:-g1>")
 
-# The kit is two libraries: what is free of CAF, and the folders actors/ and simulation/, which stand on it.
-set(rind_kit_with_caf "/tests/kit/(actors|simulation)/")
 rind_pch(rind_pch_test HEADERS <nlohmann/json.hpp> <gtest/gtest.h> OPTIONS "${rind_test_options}"
   LINK nlohmann_json::nlohmann_json GTest::gtest)
-rind_sources(kit_core_sources tests/kit EXCLUDE "${rind_kit_with_caf}")
-rind_library(testkit_core SOURCES ${kit_core_sources} PCH rind_pch_test
-  OPTIONS "${rind_test_options}" LINK rind::runtime GTest::gmock GTest::gtest)
-
 if(RIND_WITH_CAF)
   rind_pch(rind_pch_test_caf HEADERS <nlohmann/json.hpp> <gtest/gtest.h> ${RIND_CAF_HEADERS}
     OPTIONS "${rind_test_options}" LINK nlohmann_json::nlohmann_json GTest::gtest ${RIND_CAF_TARGETS})
-  rind_sources(kit_caf_sources tests/kit)
-  list(FILTER kit_caf_sources INCLUDE REGEX "${rind_kit_with_caf}")
-  rind_library(testkit SOURCES ${kit_caf_sources} PCH rind_pch_test_caf
-    OPTIONS "${rind_test_options}" LINK rind::testkit_core rind::actors)
 endif()
 
 # rind_tests(NAME LABEL label SOURCES ... LINK ... PCH target [PROGRAM]): the test program NAME, its cases found when
@@ -33,6 +23,9 @@ function(rind_tests name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "PROGRAM" "LABEL;PCH" "SOURCES;LINK")
   if(NOT arg_SOURCES OR (arg_PROGRAM AND NOT TARGET rind))
     return()
+  endif()
+  if("rind::testkit" IN_LIST arg_LINK)
+    list(APPEND arg_SOURCES tests/complaints.cpp)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} rapidcheck rapidcheck_gtest GTest::gmock_main)
@@ -110,6 +103,19 @@ if(NOT RIND_WITH_CAF)
   return()
 endif()
 
+# Seeds of the simulated world. Under a sanitizer a run takes ten times as long.
+set(rind_sim_seeds 500)
+if(NOT RIND_SANITIZE STREQUAL "")
+  set(rind_sim_seeds 60)
+endif()
+foreach(part RANGE 0 3)
+  math(EXPR first "${part} * ${rind_sim_seeds} + 1")
+  math(EXPR last "(${part} + 1) * ${rind_sim_seeds}")
+  rind_check_test(sim.seeds_from_${first} simulation rind sim --seeds ${first}..${last} --faults many)
+endforeach()
+rind_check_test(sim.three_nodes simulation rind sim --seeds 1..${rind_sim_seeds} --nodes 3 --sessions 6 --faults many)
+rind_check_test(sim.without_faults simulation rind sim --seeds 1..100 --faults none)
+
 # Each folder of examples/ is a program; embed is none of them, it is built against the installed tree.
 file(GLOB example_folders CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*")
 foreach(folder IN LISTS example_folders)
@@ -122,11 +128,13 @@ foreach(folder IN LISTS example_folders)
   target_link_libraries(example_${example} PRIVATE rind::actors)
   if(example STREQUAL "scripted_session")
     target_link_libraries(example_${example} PRIVATE rind::testkit GTest::gmock_main)
+  elseif(example STREQUAL "simulate_your_agent")
+    target_link_libraries(example_${example} PRIVATE rind::testkit)
   endif()
   set_target_properties(example_${example} PROPERTIES OUTPUT_NAME ${example}
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/examples")
 endforeach()
-foreach(example quickstart custom_tool scripted_session)
+foreach(example quickstart custom_tool scripted_session simulate_your_agent)
   if(TARGET example_${example})
     rind_check_test(example.${example} e2e example_${example})
   endif()

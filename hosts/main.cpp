@@ -17,6 +17,7 @@
 #include "hosts/sessions.hpp"
 #include "hosts/settings.hpp"
 #include "hosts/signals.hpp"
+#include "hosts/sim/sim.hpp"
 #include "messages/version.hpp"
 
 namespace {
@@ -97,6 +98,32 @@ int with_settings(std::optional<rind::config::settings> settings, Run run) {
 template <class Run>
 int with_settings(const settings_flags& flags, Run run) {
   return with_settings(rind::hosts::load_settings(flags), run);
+}
+
+void add_sim_options(CLI::App& app, rind::hosts::sim::sim_options& o) {
+  using namespace rind::hosts::sim;
+  using rind::kit::fault_level;
+  app.add_option("--seeds", o.seeds, "A..B, or one; each is a run")->capture_default_str();
+  app.add_option("--sessions", o.draw.sessions, "of each run")
+      ->check(CLI::Range(std::size_t{1}, sessions_max))
+      ->capture_default_str();
+  app.add_option("--steps", o.draw.steps, "what clients and faults do in each run")
+      ->check(CLI::Range(std::size_t{1}, steps_max))
+      ->capture_default_str();
+  app.add_option("--nodes", o.draw.nodes, "of each run")
+      ->check(CLI::Range(std::size_t{1}, nodes_max))
+      ->capture_default_str();
+  app.add_option("--faults", o.draw.faults, "none, some or many (many without it)")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, fault_level>{
+          {"none", fault_level::none}, {"some", fault_level::some}, {"many", fault_level::many}}));
+  auto* file = app.add_option("--scenario", o.scenario_file, "play this file in place of seeds");
+  app.add_flag("--minimize", o.minimize,
+               "make a failure as small as it gets, show it and write it as a scenario");
+  app.add_option("--failures", o.failures_folder, "folder for --minimize")->capture_default_str();
+  app.add_flag("--timeline", o.timeline, "print what happened in a single run");
+  app.add_flag("--canaries", o.canaries, "look for each planted bug; see docs/simulation.md")
+      ->excludes(file);
+  app.add_flag("--json", o.json, "print one JSON object");
 }
 
 } // namespace
@@ -244,6 +271,13 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   replay_app->add_flag("--json", replay.json, "print one JSON object");
   replay_app->callback([&] { code = replay::run_replay(replay); });
+
+  auto* sim_app = app.add_subcommand(
+      "sim", "many short lives of a simulated host, drawn from seeds, with faults and crashes, and "
+             "every promise checked; see docs/simulation.md");
+  sim::sim_options simulation;
+  add_sim_options(*sim_app, simulation);
+  sim_app->callback([&] { code = sim::run_sim(simulation); });
 
   auto* classify_app = app.add_subcommand(
       "classify", "tell what a session would make of recorded answers of providers, JSON lines "

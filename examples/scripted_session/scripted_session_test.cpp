@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/kit/googletest.hpp"
 #include "tests/kit/simulation/world.hpp"
 
 namespace {

@@ -1,6 +1,7 @@
 // The decorator behind make_faulty_store.
 #include "tests/kit/faulty_store.hpp"
 
+#include <set>
 #include <stdexcept>
 
 namespace rind::kit {
@@ -73,16 +74,26 @@ private:
       return std::move(inner_->append({&request, 1}).front());
     const append_fault fault = scripted->second;
     faults_->appends.erase(scripted);
+    if (fault.code == error_code::persistence_conflict && !can_conflict(request))
+      return std::move(inner_->append({&request, 1}).front());
     if (fault.commits) {
       const auto lost = inner_->append({&request, 1});
       if (!lost.front()) // what cannot be written has no answer to lose
         return lost.front();
+      written_.insert(request.entries.front().id);
     }
     return fail(fault.code);
   }
 
+  /// Conditional appends only, and none that stands in the journal already: a store looks for that
+  /// first.
+  bool can_conflict(const append_request& request) const {
+    return request.expected_view_position && written_.count(request.entries.front().id) == 0;
+  }
+
   std::unique_ptr<store> inner_;
   std::shared_ptr<journal_faults> faults_;
+  std::set<std::string> written_; // first entry ids of appends whose answer was lost
 };
 
 } // namespace

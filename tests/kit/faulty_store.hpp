@@ -11,7 +11,7 @@ namespace rind::kit {
 
 /// What happens to one append, counted from 1 over the life of the store.
 struct append_fault {
-  /// Answered in place of the receipt.
+  /// Answered in place of the receipt; persistence_conflict only where a store could.
   error_code code = error_code::persistence_failed;
   /// The append is made all the same, and only its answer is lost.
   bool commits = false;

@@ -15,7 +15,11 @@ scripted_client::scripted_client(caf::actor_config& cfg, connection_id id)
 scripted_client::behavior_type scripted_client::make_behavior() {
   return {
       [this](const session_event_message& m) {
-        events_.push_back(std::make_shared<const session_event>(m.update->event()));
+        const auto& event = m.update->event();
+        if (keeps_)
+          events_.push_back(std::make_shared<const session_event>(event));
+        if (heard_)
+          heard_(event);
       },
   };
 }
@@ -31,8 +35,14 @@ awaited<T> scripted_client::ask_of(const Handle& whom, Command command) {
           [slot = answer.slot()](Reply& r) {
             slot->value.emplace(std::move(r.value));
             ++slot->answers;
+            if (slot->arrived)
+              slot->arrived();
           },
-          [slot = answer.slot()](const caf::error&) { slot->lost = true; });
+          [slot = answer.slot()](const caf::error&) {
+            slot->lost = true;
+            if (slot->arrived)
+              slot->arrived();
+          });
   return answer;
 }
 

@@ -3,6 +3,7 @@
 // afterwards.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -22,7 +23,8 @@ public:
   struct state {
     std::optional<result<T>> value;
     std::int64_t answers = 0;
-    bool lost = false; // the session's actor ended without an answer
+    bool lost = false;             // the session's actor ended without an answer
+    std::function<void()> arrived; // called once with the answer or its loss
   };
   awaited() : state_(std::make_shared<state>()) {}
 
@@ -57,6 +59,11 @@ private:
 class scripted_client final : public actors::subscriber::base {
 public:
   scripted_client(caf::actor_config& cfg, actors::connection_id id);
+  /// Called with each event after it was kept; `keep` false: events() stays empty.
+  void watch(std::function<void(const session_event&)> heard, bool keep) {
+    heard_ = std::move(heard);
+    keeps_ = keep;
+  }
   const char* name() const override { return "scripted_client"; }
   behavior_type make_behavior() override;
   /// Lets go of its session, which holds it as a listener.
@@ -110,6 +117,8 @@ private:
   actors::connection_id id_;
   actors::session_actor session_;
   std::vector<event_ptr> events_;
+  std::function<void(const session_event&)> heard_;
+  bool keeps_ = true;
 };
 
 } // namespace rind::kit

@@ -1,6 +1,8 @@
 // The answers and their order.
 #include "tests/kit/simulation/scripted_model.hpp"
 
+#include <algorithm>
+
 namespace rind::kit {
 
 scripted_reply scripted_reply::after(std::int64_t ms) const {
@@ -128,6 +130,13 @@ void scripted_model::forget() {
   open_.clear();
 }
 
+void scripted_model::drop_requests_of(const std::vector<std::string>& sessions) {
+  std::erase_if(open_, [&](const auto& open) {
+    return std::find(sessions.begin(), sessions.end(), open.second.request.session_id) !=
+           sessions.end();
+  });
+}
+
 scripted_reply scripted_model::reply_to(const sampling_request& request) {
   auto& script = request.kind == sampling_kind::compact ? summaries_ : conversation_;
   if (!script.empty()) {
@@ -150,8 +159,11 @@ void scripted_model::start(sampling_request request, provider::sampling_sink sin
     m->model = request.model;
     answer->msg = std::move(m);
   }
-  open_[id] = {requests_.size(), std::move(sink), reply.deaf};
-  requests_.push_back({std::move(request), now_(), false, false});
+  if (watch_)
+    watch_->on_request(request);
+  open_[id] = {requests_.size(), request, std::move(sink), reply.deaf};
+  if (keeps_)
+    requests_.push_back({std::move(request), now_(), false, false});
   if (reply.arrived)
     reply.arrived();
   std::int64_t piece_due_ms = 0;
@@ -181,8 +193,12 @@ void scripted_model::end(const std::string& request_id, sampling_outcome outcome
     return;
   auto request = std::move(i->second);
   open_.erase(i);
-  requests_[request.index].ended = true;
-  requests_[request.index].cancelled = std::holds_alternative<sampling_cancelled>(outcome);
+  if (keeps_) {
+    requests_[request.index].ended = true;
+    requests_[request.index].cancelled = std::holds_alternative<sampling_cancelled>(outcome);
+  }
+  if (watch_)
+    watch_->on_sampling_end(request.request, outcome);
   request.sink.on_end(std::move(outcome));
 }
 
@@ -192,7 +208,10 @@ void scripted_model::cancel(const std::string& request_id) {
     return;
   if (!i->second.deaf)
     return end(request_id, sampling_cancelled{});
-  requests_[i->second.index].cancelled = true;
+  if (keeps_)
+    requests_[i->second.index].cancelled = true;
+  if (watch_)
+    watch_->on_sampling_end(i->second.request, sampling_cancelled{});
   open_.erase(i); // who asked has given it up
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/provider/port.hpp"
+#include "tests/kit/simulation/observer.hpp"
 
 namespace rind::kit {
 
@@ -69,6 +70,11 @@ public:
   /// it.
   void serve(std::function<scripted_reply(const sampling_request&)> otherwise);
 
+  /// Told of each request and of its end; one at most.
+  void watch(observer* who) { watch_ = who; }
+  /// Off: `requests` stays empty, for runs that would keep too many.
+  void keep_requests(bool keep) { keeps_ = keep; }
+
   const std::vector<received_request>& requests() const { return requests_; }
   std::vector<const sampling_request*> requests_of(sampling_kind kind) const;
   std::int64_t calls(sampling_kind kind) const;
@@ -78,13 +84,16 @@ public:
   std::size_t in_flight() const { return open_.size(); }
   /// Both scripts and every open request are gone; nobody is told.
   void forget();
+  /// The open requests of these sessions are gone; nobody is told.
+  void drop_requests_of(const std::vector<std::string>& sessions);
 
   void start(sampling_request request, provider::sampling_sink sink) override;
   void cancel(const std::string& request_id) override;
 
 private:
   struct open_request {
-    std::size_t index = 0;
+    std::size_t index = 0; // in requests_
+    sampling_request request;
     provider::sampling_sink sink;
     bool deaf = false;
   };
@@ -100,6 +109,8 @@ private:
   std::vector<received_request> requests_;
   std::map<std::string, open_request> open_;
   std::int64_t unexpected_ = 0;
+  observer* watch_ = nullptr;
+  bool keeps_ = true;
 };
 
 } // namespace rind::kit

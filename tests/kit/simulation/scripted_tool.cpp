@@ -1,6 +1,7 @@
 // Calls and their ends.
 #include "tests/kit/simulation/scripted_tool.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace rind::kit {
@@ -27,10 +28,22 @@ void scripted_tool::forget() {
   open_.clear();
 }
 
+void scripted_tool::drop_calls_of(const std::vector<std::string>& sessions) {
+  std::erase_if(open_, [&](const auto& open) {
+    return std::find(sessions.begin(), sessions.end(), open.second.session_id) != sessions.end();
+  });
+}
+
+tool_script scripted_tool::next_script(const tools::invocation& call) {
+  if (scripts_.empty())
+    return otherwise_ ? otherwise_(call) : tool_script{};
+  auto script = std::move(scripts_.front());
+  scripts_.pop_front();
+  return script;
+}
+
 void scripted_tool::start(const tools::invocation& call, tools::tool_sink sink) {
-  auto script = scripts_.empty() ? tool_script{} : std::move(scripts_.front());
-  if (!scripts_.empty())
-    scripts_.pop_front();
+  auto script = next_script(call);
   calls_.push_back(call);
   if (script.started)
     script.started();
@@ -38,7 +51,7 @@ void scripted_tool::start(const tools::invocation& call, tools::tool_sink sink) 
     throw std::runtime_error("the tool throws by script");
   for (auto& note : script.progress)
     sink.on_progress(note);
-  open_[call.invocation_id] = {std::move(sink), script.deaf};
+  open_[call.invocation_id] = {call.session_id, std::move(sink), script.deaf};
   if (script.endless || script.deaf)
     return;
   if (script.delay_ms == 0)

@@ -33,22 +33,32 @@ public:
 
   /// The next calls, in the order of their arrival; without a script a call answers "done".
   scripted_tool& expect(tool_script script);
+  /// Answers what no script does.
+  void serve(std::function<tool_script(const tools::invocation&)> otherwise) {
+    otherwise_ = std::move(otherwise);
+  }
   const std::vector<tools::invocation>& calls() const { return calls_; }
+  std::size_t in_flight() const { return open_.size(); }
   /// Open calls and scripts are gone; nobody is told.
   void forget();
+  /// The open calls of these sessions are gone; nobody is told.
+  void drop_calls_of(const std::vector<std::string>& sessions);
 
   const tool_definition& definition() const override { return definition_; }
   void start(const tools::invocation& call, tools::tool_sink sink) override;
   void cancel(const std::string& invocation_id) override;
 
 private:
+  tool_script next_script(const tools::invocation& call);
   void end(const std::string& invocation_id, tools::outcome outcome);
 
   tool_definition definition_;
   timer at_;
   std::deque<tool_script> scripts_;
+  std::function<tool_script(const tools::invocation&)> otherwise_;
   std::vector<tools::invocation> calls_;
   struct open_call {
+    std::string session_id;
     tools::tool_sink sink;
     bool deaf = false;
   };

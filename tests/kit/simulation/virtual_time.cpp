@@ -33,7 +33,7 @@ virtual_time::virtual_time(virtual_time_options options)
 
 virtual_time::~virtual_time() {
   // An actor that is left over would keep the system's destructor waiting for ever.
-  kill_actors([](caf::actor_id) { return false; });
+  kill([](const known_actor&) { return true; });
   timers_.clear();
 }
 
@@ -41,10 +41,12 @@ std::int64_t virtual_time::now_ms() const {
   return options_.start_ms + ms_of(scheduler_->clock().current_time);
 }
 
-void virtual_time::know_waiting() {
-  for (auto* job : scheduler_->jobs)
-    if (auto* a = dynamic_cast<caf::scheduled_actor*>(job))
-      known_.try_emplace(a->id(), caf::weak_actor_ptr{a->ctrl()});
+// Whoever is new among those that wait was spawned since the last look.
+void virtual_time::know_waiting(std::size_t first_job, actor_group spawned_by) {
+  const auto& jobs = scheduler_->jobs;
+  for (auto i = first_job; i < jobs.size(); ++i)
+    if (auto* a = dynamic_cast<caf::scheduled_actor*>(jobs[i]))
+      known_.try_emplace(a->id(), known_actor{caf::weak_actor_ptr{a->ctrl()}, spawned_by});
 }
 
 bool virtual_time::deliver_one() {
@@ -53,11 +55,23 @@ bool virtual_time::deliver_one() {
     return false;
   if (options_.shuffled && jobs.size() > 1)
     std::swap(jobs.front(), jobs[chance_() % jobs.size()]);
-  if (auto* a = dynamic_cast<caf::scheduled_actor*>(jobs.front()))
-    known_.try_emplace(a->id(), caf::weak_actor_ptr{a->ctrl()});
+  auto group = entered_;
+  if (auto* a = dynamic_cast<caf::scheduled_actor*>(jobs.front())) {
+    group = known_.try_emplace(a->id(), known_actor{caf::weak_actor_ptr{a->ctrl()}, entered_})
+                .first->second.group;
+    if (watch_)
+      watch_(a->name());
+  }
+  const auto others = jobs.size() - 1;
   scheduler_->run_once();
   ++delivered_;
+  know_waiting(others, group);
   return true;
+}
+
+void virtual_time::enter_group(actor_group group) {
+  know_waiting(0, entered_);
+  entered_ = group;
 }
 
 std::size_t virtual_time::step(std::size_t deliveries) {
@@ -118,24 +132,28 @@ void virtual_time::drop_timers() {
   timers_.clear();
 }
 
-void virtual_time::kill_actors(const std::function<bool(caf::actor_id)>& keep) {
-  know_waiting();
-  for (const auto& [id, weak] : known_)
-    if (!keep(id))
-      if (auto strong = weak.lock())
+void virtual_time::kill(const std::function<bool(const known_actor&)>& whom) {
+  know_waiting(0, entered_);
+  for (const auto& [id, known] : known_)
+    if (whom(known))
+      if (auto strong = known.handle.lock())
         caf::anon_send_exit(caf::actor_cast<caf::actor>(strong), caf::exit_reason::kill);
   run();
-  std::erase_if(known_, [](const auto& k) { return k.second.lock() == nullptr; });
+  std::erase_if(known_, [](const auto& k) { return k.second.handle.lock() == nullptr; });
+}
+
+void virtual_time::kill_group(actor_group group) {
+  kill([group](const known_actor& a) { return a.group == group; });
 }
 
 void virtual_time::kill_actors_named(std::string_view name) {
-  know_waiting();
-  for (const auto& [id, weak] : known_)
-    if (auto strong = weak.lock())
-      if (auto* a = dynamic_cast<caf::local_actor*>(caf::actor_cast<caf::abstract_actor*>(strong));
-          a && a->name() == name)
-        caf::anon_send_exit(caf::actor_cast<caf::actor>(strong), caf::exit_reason::kill);
-  run();
+  kill([name](const known_actor& known) {
+    auto strong = known.handle.lock();
+    if (!strong)
+      return false;
+    auto* a = dynamic_cast<caf::local_actor*>(caf::actor_cast<caf::abstract_actor*>(strong));
+    return a && a->name() == name;
+  });
 }
 
 std::size_t virtual_time::actors_alive() const {

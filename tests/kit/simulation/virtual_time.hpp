@@ -1,7 +1,7 @@
 // An actor system on one thread in virtual time: CAF's test coordinator, a clock that moves only
 // when it is told to, and timers of the script's own. Runs actors in order, or in an order drawn
-// from a seed. Knows every actor that ever ran, so that a crash can end them and a test can count
-// them.
+// from a seed. Knows every actor that ever ran and to which node it belongs, so that a crash can
+// end them and a test can count them.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,10 @@ struct virtual_time_options {
   bool shuffled = false; // the next actor is drawn from the seed, else the order of arrival counts
   std::int64_t start_ms = 1'767'225'600'000; // wall clock at the beginning
 };
+
+/// Actors that die together: those of one node.
+using actor_group = std::size_t;
+inline constexpr actor_group outside_group = 0; // of whom a script spawns
 
 /// Messages that one call of run() delivers at most; more means that the actors never come to rest.
 inline constexpr std::size_t deliveries_max = 2'000'000;
@@ -56,8 +60,13 @@ public:
   /// Forgets what at() was asked for.
   void drop_timers();
 
-  /// Ends every actor that ever ran or is about to, but those for whom `keep` says so.
-  void kill_actors(const std::function<bool(caf::actor_id)>& keep);
+  /// Called before each delivery with the name of the actor.
+  void watch(std::function<void(std::string_view)> delivery) { watch_ = std::move(delivery); }
+
+  /// What is spawned until the next call belongs to this group, and so does what its actors spawn.
+  void enter_group(actor_group group);
+  /// Ends every actor of the group that ever ran or is about to.
+  void kill_group(actor_group group);
   /// Ends the actors of that name (abstract_actor::name), as a fault in each of them would.
   void kill_actors_named(std::string_view name);
   /// Actors that have not ended.
@@ -65,10 +74,15 @@ public:
   std::size_t delivered() const { return delivered_; }
 
 private:
+  struct known_actor {
+    caf::weak_actor_ptr handle;
+    actor_group group = outside_group;
+  };
   std::int64_t next_timer_ms() const; // time of the earliest timer; far away where there is none
   void pass_until(std::int64_t ms);
-  void know_waiting();
+  void know_waiting(std::size_t first_job, actor_group spawned_by);
   bool deliver_one();
+  void kill(const std::function<bool(const known_actor&)>& whom);
 
   virtual_time_options options_;
   caf::actor_system_config config_;
@@ -76,7 +90,9 @@ private:
   caf::scheduler::test_coordinator* scheduler_ = nullptr;
   std::mt19937_64 chance_;
   std::multimap<std::int64_t, std::function<void()>> timers_; // by time
-  std::map<caf::actor_id, caf::weak_actor_ptr> known_;
+  std::map<caf::actor_id, known_actor> known_;
+  actor_group entered_ = outside_group;
+  std::function<void(std::string_view)> watch_;
   std::size_t delivered_ = 0;
 };
 

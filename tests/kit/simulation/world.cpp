@@ -2,15 +2,17 @@
 #include "tests/kit/simulation/world.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iostream>
 
 #include <caf/send.hpp>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "messages/json.hpp"
 #include "runtime/journal/memory_store.hpp"
 #include "runtime/protocol/session_updates.hpp"
 #include "runtime/tools/port.hpp"
+#include "tests/kit/simulation/watched_store.hpp"
 
 namespace rind::kit {
 
@@ -89,7 +91,19 @@ private:
   std::shared_ptr<Gate> gate_;
 };
 
+std::function<void(const std::string&)>& complaint_handler() {
+  static std::function<void(const std::string&)> handler = [](const std::string& what) {
+    std::cerr << what << std::endl;
+    std::abort();
+  };
+  return handler;
+}
+
 } // namespace
+
+void set_complaint_handler(std::function<void(const std::string&)> handler) {
+  complaint_handler() = std::move(handler);
+}
 
 world::world(world_options options)
     : options_(std::move(options)), time_({options_.seed, options_.shuffled}) {
@@ -98,23 +112,36 @@ world::world(world_options options)
   };
   const auto clock = [this] { return time_.now_ms(); };
   model_ = std::make_shared<scripted_model>(at, clock);
+  model_->watch(options_.watch);
+  model_->keep_requests(options_.keeps_history);
+  if (options_.watch)
+    time_.watch([this](std::string_view actor) { options_.watch->on_delivery(actor); });
   for (const auto& name : options_.tools)
     tools_[name] = std::make_shared<scripted_tool>(name, at);
+  if (options_.own_tools)
+    own_tools_ = options_.own_tools(at);
   environment_ = std::make_shared<seeded_environment>(options_.seed, clock);
   operator_ = spawn_client();
-  restart();
+  nodes_.resize(options_.nodes);
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    restart(i);
 }
 
 world::~world() {
+  if (closed_)
+    return;
   // Half of a test's failures show here as well; the first message is the one to read.
+  if (const auto what = close(); !what.empty())
+    complaint_handler()("left over at the end of the world: " + what);
+}
+
+std::string world::close() {
+  closed_ = true;
+  std::string what;
   try {
-    if (is_up()) {
-      (void)stop(0);
-      time_.advance_until([this] { return model_->in_flight() == 0; }, 10'000);
-      run();
-      stop_actors(*node_);
-      node_.reset();
-    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (is_up(i))
+        stop_node(i);
     clients_.push_back(std::move(operator_));
     for (auto& c : clients_) {
       c.self->attach({});
@@ -122,15 +149,23 @@ world::~world() {
     }
     clients_.clear();
     run();
-    if (auto what = leftovers(); !what.empty())
-      ADD_FAILURE() << "left over at the end of the world: " << what;
+    what = leftovers();
   } catch (const std::exception& e) {
-    ADD_FAILURE() << "the world does not come to its end: " << e.what();
+    what = std::string{"the world does not come to its end: "} + e.what();
   }
   model_->forget();
   for (auto& [name, t] : tools_)
     t->forget();
   time_.drop_timers();
+  return what;
+}
+
+void world::stop_node(std::size_t node) {
+  (void)stop(0, node);
+  time_.advance_until([this] { return model_->in_flight() == 0; }, 10'000);
+  run();
+  stop_actors(*nodes_[node].wired);
+  nodes_[node].wired.reset();
 }
 
 std::string world::leftovers() {
@@ -146,46 +181,77 @@ std::string world::leftovers() {
   return what;
 }
 
-// -- the node ------------------------------------------------------------------
+// -- nodes ---------------------------------------------------------------------
 
-void world::restart() {
-  if (is_up())
-    crash();
+std::size_t world::home_of(const std::string& session_id) const {
+  const auto i = home_.find(session_id);
+  return i == home_.end() ? 0 : i->second;
+}
+
+std::vector<std::string> world::sessions_of(std::size_t node) const {
+  std::vector<std::string> sessions;
+  for (const auto& [id, home] : home_)
+    if (home == node)
+      sessions.push_back(id);
+  return sessions;
+}
+
+std::shared_ptr<rind::tools::registry> world::all_tools() const {
+  auto all = std::make_shared<rind::tools::registry>();
+  for (const auto& [name, t] : tools_)
+    all->add(t);
+  for (const auto& t : own_tools_)
+    all->add(t);
+  return all;
+}
+
+void world::restart(std::size_t node) {
+  if (is_up(node))
+    crash(node);
   if (options_.open_store || !store_) {
     auto opened = options_.open_store
                       ? options_.open_store()
                       : std::unique_ptr<rind::journal::store>{std::make_unique<memory_store>()};
+    if (options_.watch)
+      opened = std::make_unique<watched_store>(std::move(opened), *options_.watch);
     store_ = make_faulty_store(std::move(opened), faults_);
   }
-  gate_ = std::make_shared<gate>();
-  auto tools = std::make_shared<rind::tools::registry>();
-  for (auto& [name, t] : tools_)
-    tools->add(t);
+  auto& slot = nodes_[node];
+  slot.gate = std::make_shared<gate>();
   wiring_parts parts;
   parts.env = environment_;
-  parts.writer = std::make_shared<writer>(std::make_unique<gated_store<gate>>(store_, gate_),
+  parts.writer = std::make_shared<writer>(std::make_unique<gated_store<gate>>(store_, slot.gate),
                                           writer_mode::run_inline);
-  parts.tools = std::move(tools);
+  parts.tools = all_tools();
   parts.make_provider = [this](const config::provider_settings*) { return model_; };
+  time_.enter_group(node + 1);
   auto wired = wire_node(time_.system(), options_.settings, parts);
+  time_.enter_group(outside_group);
   if (!wired)
     throw std::runtime_error(wired.error().message);
-  node_ = std::make_unique<wired_node>(std::move(*wired));
+  slot.wired = std::make_unique<wired_node>(std::move(*wired));
   run();
 }
 
-void world::crash() {
-  gate_->open = false;
-  node_.reset();
-  std::vector<caf::actor_id> keep{operator_.handle.id()};
-  for (const auto& c : clients_)
-    keep.push_back(c.handle.id());
-  time_.kill_actors(
-      [&](caf::actor_id id) { return std::find(keep.begin(), keep.end(), id) != keep.end(); });
-  model_->forget();
-  for (auto& [name, t] : tools_)
-    t->forget();
-  time_.drop_timers();
+void world::crash(std::size_t node) {
+  nodes_[node].gate->open = false;
+  nodes_[node].wired.reset();
+  time_.kill_group(node + 1);
+  if (nodes_.size() == 1) {
+    model_->forget();
+    for (auto& [name, t] : tools_)
+      t->forget();
+    time_.drop_timers();
+  } else {
+    const auto lost = sessions_of(node);
+    model_->drop_requests_of(lost);
+    for (auto& [name, t] : tools_)
+      t->drop_calls_of(lost);
+  }
+  if (options_.watch)
+    options_.watch->on_crash(sessions_of(node));
+  if (options_.power_cut)
+    options_.power_cut();
   if (options_.open_store)
     store_.reset();
 }
@@ -201,8 +267,8 @@ void world::lose_answer(std::int64_t nth) {
   faults_->appends[faults_->append_count + nth] = {error_code::persistence_failed, true};
 }
 
-awaited<done> world::stop(std::int64_t grace_ms) {
-  return operator_.self->stop(node_->directory, {grace_ms, cancel_reason::shutdown});
+awaited<done> world::stop(std::int64_t grace_ms, std::size_t node) {
+  return operator_.self->stop(nodes_[node].wired->directory, {grace_ms, cancel_reason::shutdown});
 }
 
 // -- clients -------------------------------------------------------------------
@@ -215,7 +281,9 @@ world::client_slot world::spawn_client() {
 }
 
 rind::result<session_actor> world::open(open_session_command command) {
-  auto answer = operator_.self->open(node_->directory, std::move(command));
+  home_.try_emplace(command.session_id, 0);
+  const auto& directory = nodes_[home_of(command.session_id)].wired->directory;
+  auto answer = operator_.self->open(directory, std::move(command));
   run();
   if (!answer.arrived())
     return make_failure(error_code::internal_error, "the directory did not answer");
@@ -243,14 +311,21 @@ scripted_client& world::client(open_session_command created) {
     throw std::runtime_error("session " + session_id + ": " + session.error().message);
   clients_.push_back(spawn_client());
   auto& c = *clients_.back().self;
+  if (options_.watch)
+    c.watch([this, number = clients_.size() -
+                            1](const session_event& e) { options_.watch->on_event(number, e); },
+            options_.keeps_history);
   c.attach(*session);
   c.subscribe();
   run();
   return c;
 }
 
-void world::reconnect(scripted_client& c, const std::string& session_id) {
+void world::reconnect(scripted_client& c, const std::string& session_id, open_mode fallback) {
   auto session = open({session_id, open_mode::existing, {}, {}});
+  if (!session && session.error().code == error_code::session_not_found &&
+      fallback == open_mode::create)
+    session = open({session_id, open_mode::create, {}, {}});
   if (!session)
     throw std::runtime_error("session " + session_id + ": " + session.error().message);
   c.attach(*session);
@@ -275,11 +350,8 @@ std::vector<entry_ptr> world::journal_of(const std::string& session_id) {
 }
 
 view::projection world::projection_of(const std::string& session_id) {
-  rind::tools::registry tools;
-  for (auto& [name, t] : tools_)
-    tools.add(t);
   view::projection_settings settings;
-  settings.tools = tools.definitions();
+  settings.tools = all_tools()->definitions();
   if (!options_.settings.session.system_prompt.empty()) {
     auto m = std::make_shared<message>();
     m->role = message_role::system;

@@ -8,8 +8,9 @@
 //   w.run();
 //   EXPECT_EQ(answer.said(), "ok");
 //
-// At its end the world stops the node and complains (ADD_FAILURE) about actors, requests or answers
-// of the script that are left over.
+// At its end the world stops the node and complains about actors, requests or answers of the script
+// that are left over. A world may hold several nodes on one journal, each a group of actors that
+// crashes alone; a session lives on the node where it was placed, the first one otherwise.
 #pragma once
 
 #include <functional>
@@ -36,13 +37,24 @@ inline constexpr std::int64_t world_window_tokens = 12'000;
 /// (a sixth of it).
 config::settings world_settings();
 
+/// Where a world complains from its destructor; the default writes to standard error and ends the
+/// program. Test programs set it once, to what fails a test.
+void set_complaint_handler(std::function<void(const std::string&)> handler);
+
 struct world_options {
   std::uint64_t seed = 1;
-  bool shuffled = false; // the next actor that runs is drawn from the seed
+  std::size_t nodes = 1;
+  observer* watch = nullptr; // told of everything; outlives the world
+  bool keeps_history = true; // off: clients and the model keep nothing of what they heard
+  bool shuffled = false;     // the next actor that runs is drawn from the seed
   config::settings settings = world_settings();
   std::vector<std::string> tools{"look"}; // scripted tools by name; none: no tools
+  /// Tools of the test's own beside those; `at` calls back in virtual time. Empty: none.
+  std::function<std::vector<std::shared_ptr<rind::tools::tool>>(scripted_tool::timer at)> own_tools;
   /// Opens the journal, at the start and at each restart; empty: one in memory, kept over restarts.
   std::function<std::unique_ptr<journal::store>()> open_store;
+  /// Called at each crash, before the journal is closed; empty: nothing happens to it.
+  std::function<void()> power_cut;
 };
 
 class world {
@@ -54,6 +66,7 @@ public:
 
   // -- the script --
   scripted_model& model() { return *model_; }
+  const std::map<std::string, std::shared_ptr<scripted_tool>>& tools() const { return tools_; }
   scripted_tool& tool(const std::string& name = "look") { return *tools_.at(name); }
   journal_faults& faults() { return *faults_; }
   /// The append that comes `nth` from now (1: the next) is refused for good. A node asks once more
@@ -76,18 +89,28 @@ public:
   /// The same, made as the command says where it is not there.
   scripted_client& client(actors::open_session_command created);
   /// The same client again after a restart, or after its session let go: a new connection.
-  void reconnect(scripted_client& c, const std::string& session_id);
+  /// `fallback` create: a session that nobody had prompted is made again.
+  void reconnect(scripted_client& c, const std::string& session_id,
+                 actors::open_mode fallback = actors::open_mode::existing);
   /// What the directory says to open a session, without a client.
   error_code open_error(const std::string& session_id, actors::open_mode mode);
 
-  // -- the node --
+  // -- nodes, counted from 0 --
+  /// The session is opened on this node from now on. No other one holds it.
+  void place(const std::string& session_id, std::size_t node) { home_[session_id] = node; }
+  std::size_t home_of(const std::string& session_id) const;
   /// The node dies: nothing of it runs on, what is in the journal stays.
-  void crash();
+  void crash(std::size_t node = 0);
   /// A node on the same journal. Clients have to reconnect.
-  void restart();
+  void restart(std::size_t node = 0);
   /// The host is asked to stop, in two steps; run or advance for it to happen.
-  awaited<rind::done> stop(std::int64_t grace_ms);
-  bool is_up() const { return node_ != nullptr; }
+  awaited<rind::done> stop(std::int64_t grace_ms, std::size_t node = 0);
+  bool is_up(std::size_t node = 0) const { return nodes_[node].wired != nullptr; }
+
+  // -- the end --
+  /// Ends the nodes and the clients; answers what is left over, or nothing. The destructor does it
+  /// where nobody did, and complains.
+  std::string close();
 
   // -- the journal, read beside the node --
   /// Empty for a session that nobody prompted.
@@ -102,7 +125,14 @@ private:
     actors::subscriber handle;
     scripted_client* self = nullptr;
   };
+  struct node_slot {
+    std::shared_ptr<struct gate> gate;
+    std::unique_ptr<actors::wired_node> wired; // null: it is down
+  };
   std::string leftovers();
+  std::shared_ptr<rind::tools::registry> all_tools() const;
+  void stop_node(std::size_t node);
+  std::vector<std::string> sessions_of(std::size_t node) const;
   client_slot spawn_client();
   rind::result<actors::session_actor> open(actors::open_session_command command);
 
@@ -110,11 +140,13 @@ private:
   virtual_time time_;
   std::shared_ptr<scripted_model> model_;
   std::map<std::string, std::shared_ptr<scripted_tool>> tools_;
+  std::vector<std::shared_ptr<rind::tools::tool>> own_tools_;
   std::shared_ptr<journal_faults> faults_ = std::make_shared<journal_faults>();
   std::shared_ptr<seeded_environment> environment_;
   std::shared_ptr<journal::store> store_;
-  std::shared_ptr<gate> gate_;
-  std::unique_ptr<actors::wired_node> node_;
+  std::vector<node_slot> nodes_;
+  std::map<std::string, std::size_t> home_; // by session
+  bool closed_ = false;
   client_slot operator_; // asks the directory
   std::vector<client_slot> clients_;
   actors::connection_id last_connection_ = 0;

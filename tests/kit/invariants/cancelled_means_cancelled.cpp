@@ -1,0 +1,126 @@
+// S4, S22: who was told that the operation is cancelled finds it cancelled, soon, and nothing is
+// begun or committed for it any more. What was on its way in the same moment may still arrive.
+#include <algorithm>
+
+#include "tests/kit/invariants/bookkeeping.hpp"
+#include "tests/kit/invariants/invariant.hpp"
+
+namespace rind::kit {
+
+namespace {
+
+/// A tool gets this long to stop; everything else stops at once.
+constexpr std::int64_t cancel_takes_max_ms = 5'000;
+
+class cancelled final : public invariant {
+public:
+  std::string_view name() const override { return "S4_cancelled_means_cancelled"; }
+
+  void on_asked(const client_request& r) override {
+    if (r.kind != request_kind::cancel)
+      return;
+    auto& s = sessions_[r.session_id];
+    auto& about = s.asked[r.number];
+    if (!s.open.turn_id.empty())
+      about.candidates.push_back(s.open.turn_id);
+  }
+
+  void on_answered(const client_request& r, const client_answer& a) override {
+    if (r.kind != request_kind::cancel)
+      return;
+    auto& s = sessions_[r.session_id];
+    const auto [candidates, is_moot] = std::move(s.asked[r.number]);
+    s.asked.erase(r.number);
+    if (!a.ok() || is_moot)
+      return;
+    if (candidates.empty())
+      return broken(words(r.session_id, ": a cancel was answered ok and nothing ran"));
+    const auto is_cancelled = [&](const std::string& turn) {
+      const auto i = s.ended.find(turn);
+      return i != s.ended.end() && i->second == entries::turn_outcome::cancelled;
+    };
+    if (std::any_of(candidates.begin(), candidates.end(), is_cancelled))
+      return;
+    if (s.ended.count(candidates.back()) > 0)
+      return broken(words(at(r.session_id, candidates.back()),
+                          "a cancel was answered ok and the operation ended otherwise"));
+    s.promised.try_emplace(candidates.back(), now_ms());
+  }
+
+  void on_committed(const std::string& id, const std::vector<entry_ptr>& batch) override {
+    auto& s = sessions_[id];
+    for (const auto& e : batch) {
+      take(id, s, *e);
+      s.open.take(*e);
+    }
+  }
+
+  void on_request(const sampling_request& r) override {
+    nothing_begins(r.session_id, r.turn_id, "a request to the model");
+  }
+  void on_tool_call(const tools::invocation& c) override {
+    nothing_begins(c.session_id, c.turn_id, "a tool call");
+  }
+
+private:
+  struct cancel {
+    std::vector<std::string> candidates; // operations that it may be about
+    bool is_moot = false;                // one of them was interrupted and went on
+  };
+  struct session {
+    open_operation open;
+    std::map<std::size_t, cancel> asked;                // by request
+    std::map<std::string, entries::turn_outcome> ended; // by turn
+    std::map<std::string, std::int64_t> promised;       // by turn: when a cancel was answered ok
+  };
+
+  void take(const std::string& id, session& s, const entry& e) {
+    const auto promised = s.promised.find(e.turn_id);
+    if (const auto* started = as<entries::turn_started>(e)) {
+      for (auto& [number, about] : s.asked) {
+        about.is_moot = about.is_moot || started->resumed;
+        if (about.candidates.empty() || about.candidates.back() != e.turn_id)
+          about.candidates.push_back(e.turn_id);
+      }
+      if (started->resumed) // it was interrupted before it could keep the promise
+        s.promised.erase(e.turn_id);
+    } else if (const auto* end = as<entries::turn_ended>(e)) {
+      s.ended[e.turn_id] = end->outcome;
+      if (promised != s.promised.end())
+        look_at_end(id, e, *end, promised->second);
+    } else if (promised != s.promised.end() && now_ms() > promised->second &&
+               (as<entries::boundary>(e) || as<entries::assistant_message>(e))) {
+      broken(words(at(id, e.turn_id), "entry ", e.position, " was committed ",
+                   now_ms() - promised->second, " ms after the cancel was answered ok"));
+    }
+  }
+
+  void look_at_end(const std::string& id, const entry& e, const entries::turn_ended& end,
+                   std::int64_t since_ms) {
+    if (end.outcome != entries::turn_outcome::cancelled)
+      return broken(
+          words(at(id, e.turn_id), "a cancel was answered ok and the operation ended otherwise"));
+    if (end.reason == cancel_reason::user && now_ms() > since_ms + cancel_takes_max_ms)
+      broken(words(at(id, e.turn_id), "took ", now_ms() - since_ms, " ms to be cancelled"));
+  }
+
+  void nothing_begins(const std::string& id, const std::string& turn, const char* what) {
+    const auto s = sessions_.find(id);
+    if (s == sessions_.end())
+      return;
+    const auto promised = s->second.promised.find(turn);
+    if (promised != s->second.promised.end() && now_ms() > promised->second)
+      broken(words(at(id, turn), what, " begins ", now_ms() - promised->second,
+                   " ms after the cancel was answered ok"));
+  }
+
+  by_session<session> sessions_;
+};
+
+} // namespace
+
+invariant_ptr cancelled_means_cancelled() {
+  return std::make_unique<cancelled>();
+}
+
+} // namespace rind::kit

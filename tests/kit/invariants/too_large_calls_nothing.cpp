@@ -1,0 +1,76 @@
+// S17, S19: a conversation that is too large to be summarised is told so: no model is asked,
+// nothing is committed, and it is not made into the handoff without a model.
+#include "tests/kit/invariants/bookkeeping.hpp"
+#include "tests/kit/invariants/invariant.hpp"
+
+namespace rind::kit {
+
+namespace {
+
+class calls_nothing final : public invariant {
+public:
+  std::string_view name() const override { return "S19_too_large_calls_nothing"; }
+
+  void on_append(const journal::append_request& r) override {
+    for (const auto& e : r.entries)
+      if (as<entries::boundary>(e)) // refused perhaps, and then it is tried anew
+        sessions_[r.session_id].summaries = 0;
+  }
+
+  void on_committed(const std::string& id, const std::vector<entry_ptr>& batch) override {
+    auto& s = sessions_[id];
+    for (const auto& e : batch) {
+      if (const auto* b = as<entries::boundary>(*e))
+        take(at(id, e->turn_id), s, *b->record);
+      else if (const auto* end = as<entries::turn_ended>(*e))
+        take(at(id, e->turn_id), s, *end);
+      else if (moves_view(e->body) || as<entries::turn_started>(*e) ||
+               as<entries::attempt_started>(*e) || as<entries::model_set>(*e))
+        s = {};
+    }
+  }
+
+  void on_request(const sampling_request& r) override {
+    if (r.kind == sampling_kind::compact)
+      ++sessions_[r.session_id].summaries;
+  }
+
+private:
+  /// Since the journal last said that the operation moved on, or has another model.
+  struct session {
+    std::int64_t summaries = 0; // asked for
+    bool boundary = false;
+  };
+
+  void take(const std::string& where, session& s, const compaction_record& r) {
+    s = {0, true};
+    if (r.fallback && r.fallback->type == to_string(error_code::compact_input_too_large))
+      broken(words(where, "a conversation that was too large to be summarised got a handoff"));
+  }
+
+  void take(const std::string& where, session& s, const entries::turn_ended& end) {
+    if (end.error && end.error->code == error_code::compact_input_too_large) {
+      const auto& d = end.error->details;
+      if (s.summaries > 0)
+        broken(words(where, "failed as too large to be summarised and asked for ", s.summaries,
+                     " summaries"));
+      else if (s.boundary)
+        broken(words(where, "failed as too large to be summarised and committed a boundary"));
+      else if (!d.estimated_tokens || !d.limit_tokens || *d.estimated_tokens <= *d.limit_tokens)
+        broken(words(where, "failed as too large to be summarised with ",
+                     d.estimated_tokens.value_or(0), " of ", d.limit_tokens.value_or(0),
+                     " tokens"));
+    }
+    s = {};
+  }
+
+  by_session<session> sessions_;
+};
+
+} // namespace
+
+invariant_ptr too_large_calls_nothing() {
+  return std::make_unique<calls_nothing>();
+}
+
+} // namespace rind::kit

@@ -1,0 +1,135 @@
+// Scenarios as data: written and read back, refused where they are none, drawn from seeds, made
+// smaller. And the runs: the same scenario gives the same trace, message for message.
+#include <algorithm>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/kit/scenario/draw.hpp"
+#include "tests/kit/scenario/minimize.hpp"
+#include "tests/kit/scenario/player.hpp"
+
+namespace rind::kit {
+namespace {
+
+result<scenario> read(const std::string& text) {
+  std::istringstream in{text};
+  return read_scenario(in);
+}
+
+scenario drawn(std::uint64_t seed, std::size_t nodes = 1) {
+  draw_options o;
+  o.seed = seed;
+  o.nodes = nodes;
+  return draw(o);
+}
+
+TEST(scenario, reading_back_what_was_written_gives_the_same_scenario) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    auto s = drawn(seed, 1 + seed % 3);
+    expect_line e;
+    e.session = "s0";
+    e.last = "turn_completed";
+    e.samplings = 3;
+    e.answers["1"] = "ok";
+    e.events_have = {"turn_started"};
+    s.script.emplace_back(std::move(e));
+    const auto back = read(to_json_lines(s));
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(*back, s) << seed;
+  }
+}
+
+TEST(scenario, a_file_that_is_none_is_refused_with_line_and_field) {
+  struct row {
+    const char* text;
+    const char* says;
+  };
+  const row rows[]{
+      {"", "empty"},
+      {"# only a comment\n", "empty"},
+      {"[]", "line 1: a line is a JSON object"},
+      {"{", "line 1: it is no JSON"},
+      {R"({"do":"dance"})", "line 1: \"do\" may not be \"dance\""},
+      {R"({"do":"prompt","tokens":-1})", "line 1: \"tokens\" may not be -1"},
+      {R"({"do":"prompt","tokens":1e99})", "\"tokens\" may not be 1e+99"},
+      {R"({"do":"prompt","colour":1})", "unknown key \"colour\""},
+      {"{\"world\":{}}\n{\"world\":{}}", "line 2: \"world\" stands in the first line only"},
+      {R"({"world":{"nodes":0}})", "\"nodes\" is 1 to 16"},
+      {R"({"world":{"journal":"paper"}})", "\"journal\" is memory or sqlite"},
+      {R"({"model":"s0","error":"tired"})", "\"error\" may not be \"tired\""},
+      {R"({"model":"s0","finish":"never"})", "\"finish\" may not be \"never\""},
+      {R"({"world":{"token_ratio":0}})", "\"token_ratio\" may not be 0"},
+      {R"({"key":1})", "one of world, model, tool, do and expect"},
+  };
+  for (const auto& r : rows) {
+    const auto s = read(r.text);
+    ASSERT_FALSE(s) << r.text;
+    EXPECT_EQ(s.error().code, error_code::invalid_request);
+    EXPECT_NE(s.error().message.find(r.says), std::string::npos) << s.error().message;
+  }
+  EXPECT_FALSE(read(std::string(scenario_line_limit_bytes + 1, ' ') + "x"));
+  EXPECT_FALSE(read(std::string(1'000, '[')));
+}
+
+TEST(scenario, seeds_that_lie_beside_one_another_give_different_scenarios) {
+  EXPECT_EQ(drawn(7), drawn(7));
+  for (std::uint64_t seed = 1; seed < 50; ++seed)
+    EXPECT_NE(to_json_lines(drawn(seed)).substr(80), to_json_lines(drawn(seed + 1)).substr(80));
+}
+
+TEST(scenario, the_smallest_one_holds_only_what_the_failure_needs) {
+  const auto has = [](const scenario& s, action what) {
+    return std::any_of(s.script.begin(), s.script.end(), [&](const auto& l) {
+      const auto* step = std::get_if<step_line>(&l);
+      return step && step->what == what;
+    });
+  };
+  draw_options o;
+  for (o.seed = 1; !has(draw(o), action::crash) || !has(draw(o), action::compact);)
+    ++o.seed;
+  const auto smallest = minimize(
+      draw(o), [&](const scenario& s) { return has(s, action::crash) && has(s, action::compact); });
+  EXPECT_EQ(smallest.script.size(), 2u) << to_json_lines(smallest);
+  EXPECT_TRUE(smallest.model.empty() && smallest.tools.empty()) << to_json_lines(smallest);
+}
+
+TEST(scenario, what_does_not_fail_stays_as_it_is) {
+  const auto s = drawn(3);
+  EXPECT_EQ(minimize(s, [](const scenario&) { return false; }), s);
+}
+
+/// Seeds of each kind: some with a database on a disk, some with several nodes.
+class same_run : public testing::TestWithParam<int> {};
+
+TEST_P(same_run, of_a_seed_has_the_same_trace) {
+  const auto seed = static_cast<std::uint64_t>(GetParam());
+  const auto s = drawn(seed, seed % 5 == 0 ? 3 : 1);
+  const auto first = play(s);
+  const auto second = play(s, {true, {}});
+  EXPECT_EQ(first.trace_hash, second.trace_hash);
+  EXPECT_EQ(first.counts, second.counts);
+  EXPECT_GT(second.timeline.size(), 20u);
+  EXPECT_NE(first.trace_hash, play(drawn(seed + 1)).trace_hash);
+  EXPECT_FALSE(first.failure) << first.failure->invariant << ": " << first.failure->what;
+}
+
+INSTANTIATE_TEST_SUITE_P(seeds, same_run, testing::Values(1, 2, 3, 5, 10, 20, 40));
+
+TEST(player, an_expectation_that_does_not_hold_fails_the_run) {
+  const std::string script = R"({"world":{"shuffled":false}}
+{"do":"prompt","session":"s0","id":"1","tokens":20}
+)";
+  EXPECT_FALSE(
+      play(*read(script + R"({"expect":"s0","last":"turn_completed","samplings":1})")).failure);
+  const auto r =
+      play(*read(script + R"({"expect":"s0","samplings":2,"answers":{"1":"Cancelled"}})"));
+  ASSERT_TRUE(r.failure);
+  EXPECT_EQ(r.failure->invariant, "expectation");
+  EXPECT_EQ(r.failure->what,
+            "s0: samplings: 1 in place of 2; answer to 1: ok in place of Cancelled; ");
+  EXPECT_EQ(r.failure->line, 2u);
+}
+
+} // namespace
+} // namespace rind::kit
