@@ -23,7 +23,6 @@ namespace rind::canary {
   X(answer_before_journal, "an accepted input is answered before it is in the journal (S3)")       \
   X(lose_input_at_compaction_end, "waiting inputs are forgotten when a boundary commits (S3)")     \
   X(newest_input_first, "of the queued inputs the newest is delivered first (S3)")                 \
-  X(old_owner_writes, "who lost a session to another node may still write to it (S24, S35)")       \
   X(prompt_answered_before_end, "a prompt is answered before its operation's end is written (S5)") \
   X(queue_without_bound, "a queue takes more inputs than it may hold (S3)")                        \
   X(replay_skips_one, "a replay begins one entry late (S37)")                                      \

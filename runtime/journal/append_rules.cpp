@@ -5,8 +5,6 @@
 #include <charconv>
 #include <unordered_set>
 
-#include "runtime/canary/canary.hpp"
-
 namespace rind::journal {
 
 namespace {
@@ -54,7 +52,7 @@ std::optional<failure> refusal(const append_request& request, const session_stat
   } else {
     if (state == nullptr)
       return no_such_session(request.session_id);
-    if (state->epoch != request.epoch && !RIND_PLANTED(old_owner_writes))
+    if (state->epoch != request.epoch)
       return not_the_owner(request.session_id);
   }
   const std::int64_t view_position = state == nullptr ? 0 : state->tracker.view_position();

@@ -1,6 +1,8 @@
 // S4, S22: who was told that the operation is cancelled finds it cancelled, soon, and nothing is
-// begun or committed for it any more. What was on its way in the same moment may still arrive.
+// begun, committed or still running for it any more. What was on its way in the same moment may
+// still arrive.
 #include <algorithm>
+#include <set>
 
 #include "tests/kit/invariants/bookkeeping.hpp"
 #include "tests/kit/invariants/invariant.hpp"
@@ -56,10 +58,22 @@ public:
   }
 
   void on_request(const sampling_request& r) override {
-    nothing_begins(r.session_id, r.turn_id, "a request to the model");
+    nothing_happens(r.session_id, r.turn_id, "a request to the model");
   }
   void on_tool_call(const tools::invocation& c) override {
-    nothing_begins(c.session_id, c.turn_id, "a tool call");
+    nothing_happens(c.session_id, c.turn_id, "a tool call");
+  }
+  void on_sampling_end(const sampling_request& r, const sampling_outcome& outcome) override {
+    if (!std::holds_alternative<sampling_cancelled>(outcome))
+      nothing_happens(r.session_id, r.turn_id, "the answer of a request that nobody gave up");
+  }
+
+  void on_sampling_end(const sampling_request& r, const sampling_outcome&) override {
+    const auto& left = sessions_[r.session_id].left_ms;
+    const auto i = left.find(r.turn_id);
+    if (i != left.end() && now_ms() > i->second)
+      broken(words(at(r.session_id, r.turn_id), "request ", r.request_id, " was still answered ",
+                   now_ms() - i->second, " ms after its operation had ended"));
   }
 
 private:
@@ -72,6 +86,8 @@ private:
     std::map<std::size_t, cancel> asked;                // by request
     std::map<std::string, entries::turn_outcome> ended; // by turn
     std::map<std::string, std::int64_t> promised;       // by turn: when a cancel was answered ok
+    std::set<std::string> interrupted;                  // resumed: who ran it first may be gone
+    std::map<std::string, std::int64_t> left_ms; // by turn: when it ended with nothing left open
   };
 
   void take(const std::string& id, session& s, const entry& e) {
@@ -82,10 +98,15 @@ private:
         if (about.candidates.empty() || about.candidates.back() != e.turn_id)
           about.candidates.push_back(e.turn_id);
       }
-      if (started->resumed) // it was interrupted before it could keep the promise
+      if (started->resumed) { // it was interrupted before it could keep the promise
         s.promised.erase(e.turn_id);
+        s.interrupted.insert(e.turn_id);
+      }
     } else if (const auto* end = as<entries::turn_ended>(e)) {
       s.ended[e.turn_id] = end->outcome;
+      if (!ended_without_runner(*end) && end->reason != cancel_reason::interrupted &&
+          s.interrupted.count(e.turn_id) == 0)
+        s.left_ms[e.turn_id] = now_ms();
       if (promised != s.promised.end())
         look_at_end(id, e, *end, promised->second);
     } else if (promised != s.promised.end() && now_ms() > promised->second &&
@@ -104,13 +125,13 @@ private:
       broken(words(at(id, e.turn_id), "took ", now_ms() - since_ms, " ms to be cancelled"));
   }
 
-  void nothing_begins(const std::string& id, const std::string& turn, const char* what) {
+  void nothing_happens(const std::string& id, const std::string& turn, const char* what) {
     const auto s = sessions_.find(id);
     if (s == sessions_.end())
       return;
     const auto promised = s->second.promised.find(turn);
     if (promised != s->second.promised.end() && now_ms() > promised->second)
-      broken(words(at(id, turn), what, " begins ", now_ms() - promised->second,
+      broken(words(at(id, turn), what, " comes ", now_ms() - promised->second,
                    " ms after the cancel was answered ok"));
   }
 

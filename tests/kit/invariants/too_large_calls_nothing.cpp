@@ -1,5 +1,7 @@
 // S17, S19: a conversation that is too large to be summarised is told so: no model is asked,
 // nothing is committed, and it is not made into the handoff without a model.
+#include <utility>
+
 #include "tests/kit/invariants/bookkeeping.hpp"
 #include "tests/kit/invariants/invariant.hpp"
 
@@ -26,24 +28,44 @@ public:
         take(at(id, e->turn_id), s, *end);
       else if (moves_view(e->body) || as<entries::turn_started>(*e) ||
                as<entries::attempt_started>(*e) || as<entries::model_set>(*e))
-        s = {};
+        s = {0, false, s.asked && !as<entries::turn_started>(*e)};
     }
   }
 
   void on_request(const sampling_request& r) override {
-    if (r.kind == sampling_kind::compact)
-      ++sessions_[r.session_id].summaries;
+    if (r.kind != sampling_kind::compact)
+      return;
+    auto& s = sessions_[r.session_id];
+    ++s.summaries;
+    s.asked = true;
   }
 
+  void on_sampling_end(const sampling_request&, const sampling_outcome& outcome) override {
+    if (std::holds_alternative<provider_error>(outcome))
+      ++failures_;
+    else if (std::holds_alternative<sampling_answer>(outcome))
+      failures_ = 0;
+  }
+
+  void on_start(const scenario& s) override { is_one_provider_ = s.world.nodes == 1; }
+
 private:
+  /// After so many failures in a row requests are refused without a call for a while.
+  static constexpr std::int64_t failures_before_none_is_asked = 5;
+
   /// Since the journal last said that the operation moved on, or has another model.
   struct session {
     std::int64_t summaries = 0; // asked for
     bool boundary = false;
+    bool asked = false; // for a summary, since the newest boundary of the operation
   };
 
   void take(const std::string& where, session& s, const compaction_record& r) {
-    s = {0, true};
+    const bool asked = std::exchange(s.asked, false);
+    s = {0, true, false};
+    if (r.strategy == compaction_strategy::deterministic_fallback && !asked && is_one_provider_ &&
+        failures_ < failures_before_none_is_asked)
+      broken(words(where, "a handoff was made without a model, and none was asked"));
     if (r.fallback && r.fallback->type == to_string(error_code::compact_input_too_large))
       broken(words(where, "a conversation that was too large to be summarised got a handoff"));
   }
@@ -65,6 +87,8 @@ private:
   }
 
   by_session<session> sessions_;
+  std::int64_t failures_ = 0; // of requests in a row
+  bool is_one_provider_ = true;
 };
 
 } // namespace

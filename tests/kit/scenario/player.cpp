@@ -126,10 +126,10 @@ public:
       if (!failure_)
         come_to_rest();
       if (const auto left = world_.close(); !failure_ && !left.empty())
-        fail("ends_at_rest", "left over: " + left);
+        fail("S43_ends_at_rest", "left over: " + left);
     } catch (const std::exception& e) {
       if (!failure_)
-        fail("ends_at_rest", e.what());
+        fail("S43_ends_at_rest", e.what());
     }
     return {std::move(failure_), trace_.hash(), exercise_.counts(), exercise_.deliveries(),
             trace_.lines()};
@@ -422,6 +422,7 @@ private:
   /// still answers.
   void come_to_rest() {
     world_.faults().appends.clear();
+    settle();
     book_.be_polite();
     settle();
     look();
@@ -432,7 +433,7 @@ private:
     world_.advance(1'000);
     look();
     if (!failure_ && open_ > 0)
-      fail("ends_at_rest", std::to_string(open_) + " requests of clients were never answered");
+      fail("S43_ends_at_rest", std::to_string(open_) + " requests of clients were never answered");
     for (const auto& i : invariants_)
       if (!failure_) {
         i->at_rest(world_);
