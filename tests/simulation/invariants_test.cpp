@@ -299,6 +299,13 @@ const std::vector<invariant_case> cases{
        r.now_ms = 1'000;
        r.requests();
      }},
+    {cancelled_means_cancelled, "a request runs on",
+     [](auto& r) { r.starts().requests().ends(turn_outcome::failed).ended(sampling_cancelled{}); },
+     [](auto& r) {
+       r.starts().requests().ends(turn_outcome::failed);
+       r.now_ms = 1'000;
+       r.ended(sampling_cancelled{});
+     }},
     {one_terminal_event, "an entry after the end", [](auto& r) { r.prompted().answered().ends(); },
      [](auto& r) { r.prompted().ends().answered(); }},
     {one_terminal_event, "an event after the terminal one",
@@ -460,6 +467,11 @@ const std::vector<invariant_case> cases{
        end.error = make_failure(error_code::compact_input_too_large, "too large");
        r.prompted().requests({hello}, 100, sampling_kind::compact).commit({end});
      }},
+    {too_large_calls_nothing, "a handoff without asking",
+     [](auto& r) {
+       r.prompted().answered().requests({hello}, 100, sampling_kind::compact).compacts(2);
+     },
+     [](auto& r) { r.prompted().answered().compacts(2); }},
     {boundaries_are_conditional, "a boundary without a condition",
      [](auto& r) { r.prompted().answered().compacts(2); },
      [](auto& r) {

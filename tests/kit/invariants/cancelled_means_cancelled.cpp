@@ -66,9 +66,6 @@ public:
   void on_sampling_end(const sampling_request& r, const sampling_outcome& outcome) override {
     if (!std::holds_alternative<sampling_cancelled>(outcome))
       nothing_happens(r.session_id, r.turn_id, "the answer of a request that nobody gave up");
-  }
-
-  void on_sampling_end(const sampling_request& r, const sampling_outcome&) override {
     const auto& left = sessions_[r.session_id].left_ms;
     const auto i = left.find(r.turn_id);
     if (i != left.end() && now_ms() > i->second)

@@ -95,6 +95,11 @@ void script_book::be_polite() {
 
 std::int64_t script_book::counted(const sampling_request& request) const {
   std::int64_t bytes = 0;
+  if (request.tools)
+    for (const auto& t : *request.tools)
+      bytes +=
+          static_cast<std::int64_t>(t.name.size() + t.description.size() + t.parameters.size()) +
+          message_tokens * token_bytes;
   for (const auto& m : request.messages)
     bytes += bytes_of(*m) + message_tokens * token_bytes;
   return static_cast<std::int64_t>(static_cast<double>(bytes) / token_bytes * world_.token_ratio);
