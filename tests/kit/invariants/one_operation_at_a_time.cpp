@@ -70,10 +70,8 @@ private:
     }
     if (const auto* end = as<entries::turn_ended>(e)) {
       s.ended_ms[e.turn_id] = now_ms();
-      if (ended_without_runner(*end) || end->reason == cancel_reason::interrupted) {
+      if (ended_without_runner(*end) || end->reason == cancel_reason::interrupted)
         s.owner.on_runner_lost(e.turn_id);
-        s.in_flight.clear();
-      }
     }
     s.open.take(e);
   }
@@ -86,8 +84,6 @@ private:
       broken(words(at(id, turn), "starts while ", s.open.turn_id, " is open"));
     if (!resumed && !s.started.insert(turn).second)
       broken(words(at(id, turn), "starts a second time"));
-    if (resumed) // whoever ran it before has lost it
-      s.in_flight.clear();
   }
 
   static bool may_stand_alone(const entry& e) {

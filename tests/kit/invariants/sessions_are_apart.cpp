@@ -63,14 +63,15 @@ private:
   /// Each message once; afterwards only whose it is.
   void look_at(const std::string& id, const std::string& turn, const message_ptr& m,
                const char* where) {
-    const auto [owner, is_new] = owners_.try_emplace(m);
+    const auto [found, is_new] = owners_.try_emplace(m);
+    auto& owner = found->second;
     if (is_new)
       each_mark(m->content, [&](const text_mark& mark) {
-        if (owner->second.empty() || mark.session != id)
-          owner->second = mark.session;
+        if (owner.empty() || mark.session != id)
+          owner = mark.session;
       });
-    if (!owner->second.empty() && owner->second != id)
-      strange(id, turn, owner->second, where);
+    if (!owner.empty() && owner != id)
+      strange(id, turn, owner, where);
   }
 
   void own_turn(const std::string& id, const std::string& turn, const char* where) {
