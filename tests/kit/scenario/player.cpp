@@ -272,8 +272,8 @@ private:
     case action::prompt:
     case action::again:
       // The second time it is the same input, word for word.
-      inputs_.try_emplace(l.session + l.id, text);
-      return ask(request_kind::prompt, l, at, inputs_.at(l.session + l.id),
+      inputs_.try_emplace({l.session, l.id}, text);
+      return ask(request_kind::prompt, l, at, inputs_.at({l.session, l.id}),
                  [&](const std::string& said) { return c.prompt(said, l.id); });
     case action::resume:
       return ask(request_kind::resume, l, at, {}, [&](const std::string&) { return c.resume(); });
@@ -472,8 +472,8 @@ private:
   world world_;
   trace trace_;
   std::int64_t start_ms_;
-  std::map<std::string, seat> seats_;         // by session
-  std::map<std::string, std::string> inputs_; // texts of prompts by session and id
+  std::map<std::string, seat> seats_;                                 // by session
+  std::map<std::pair<std::string, std::string>, std::string> inputs_; // by session and id
   std::size_t requests_ = 0;
   std::int64_t open_ = 0; // requests without an answer
   std::size_t line_ = 1;
