@@ -154,8 +154,10 @@ void session::replay_more(std::shared_ptr<protocol::replay_page> page,
           [this, page, reply](const read_reply& r) {
             if (!r.value)
               return reply.deliver(replay_reply{journal_refusal(r.value.error())});
+            // What is committed and not yet heard of here is told live: in the page it would be
+            // told twice.
             for (const auto& e : *r.value)
-              if (!page->take(*e))
+              if (e->position > projection_.last_position() || !page->take(*e))
                 break;
             if (r.value->empty())
               return reply.deliver(replay_reply{make_failure(

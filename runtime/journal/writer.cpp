@@ -149,6 +149,7 @@ std::vector<result<append_receipt>> foretell(store& backend,
 struct writer::state {
   guarded_store backend;
   const writer_mode mode;
+  const std::function<void()> waiting; // may be empty
 
   mutable std::mutex mutex;
   std::condition_variable wake;
@@ -161,7 +162,8 @@ struct writer::state {
 
   std::thread thread; // last: it uses all of the above
 
-  state(std::unique_ptr<store> inner, writer_mode m) : backend(std::move(inner)), mode(m) {
+  state(std::unique_ptr<store> inner, writer_mode m, std::function<void()> told)
+      : backend(std::move(inner)), mode(m), waiting(std::move(told)) {
     if (mode == writer_mode::own_thread)
       thread = std::thread([this] {
         run();
@@ -204,6 +206,8 @@ struct writer::state {
       queue.push_back(std::move(j));
     }
     wake.notify_one();
+    if (waiting)
+      waiting();
     return true;
   }
 
@@ -227,6 +231,31 @@ struct writer::state {
 #endif
   }
 
+  /// Does what waits first. The lock is held, and let go of while it works; something waits.
+  void do_next(std::unique_lock<std::mutex>& lock) {
+    if (auto* first = std::get_if<read_job>(&queue.front())) {
+      read_job work = std::move(*first);
+      queue.pop_front();
+      lock.unlock();
+      work(backend);
+      work = nullptr; // what the job holds is given back outside of the lock
+    } else {
+      std::vector<append_request> group;
+      std::vector<append_callback> callbacks;
+      while (!queue.empty() && group.size() < group_limit) {
+        auto* next = std::get_if<append_job>(&queue.front());
+        if (next == nullptr)
+          break;
+        group.push_back(std::move(next->request));
+        callbacks.push_back(std::move(next->done));
+        queue.pop_front();
+      }
+      lock.unlock();
+      commit(group, callbacks);
+    }
+    lock.lock();
+  }
+
   void run() {
     std::unique_lock lock(mutex);
     for (;;) {
@@ -236,45 +265,45 @@ struct writer::state {
         has_finished.notify_all();
         return;
       }
-      if (auto* waiting = std::get_if<read_job>(&queue.front())) {
-        read_job work = std::move(*waiting);
-        queue.pop_front();
-        lock.unlock();
-        work(backend);
-        work = nullptr; // what the job holds is given back outside of the lock
-      } else {
-        std::vector<append_request> group;
-        std::vector<append_callback> callbacks;
-        while (!queue.empty() && group.size() < group_limit) {
-          auto* next = std::get_if<append_job>(&queue.front());
-          if (next == nullptr)
-            break;
-          group.push_back(std::move(next->request));
-          callbacks.push_back(std::move(next->done));
-          queue.pop_front();
-        }
-        lock.unlock();
-        commit(group, callbacks);
-      }
-      lock.lock();
+      do_next(lock);
     }
   }
 };
 
-writer::writer(std::unique_ptr<store> backend, writer_mode mode)
-    : state_(std::make_unique<state>(std::move(backend), mode)) {}
+writer::writer(std::unique_ptr<store> backend, writer_mode mode, std::function<void()> waiting)
+    : state_(std::make_unique<state>(std::move(backend), mode, std::move(waiting))) {}
 
 writer::~writer() {
   if (!state_)
     return;
+  if (state_->mode == writer_mode::when_told) {
+    (void)finish(0);
+    return;
+  }
   state_->stop();
   if (state_->thread.joinable())
     state_->thread.join();
 }
 
+bool writer::run_next() {
+  std::unique_lock lock(state_->mutex);
+  if (state_->queue.empty())
+    return false;
+  state_->do_next(lock);
+  return true;
+}
+
 bool writer::finish(std::int64_t within_ms) {
-  if (!state_ || !state_->thread.joinable())
-    return state_ != nullptr;
+  if (!state_)
+    return false;
+  if (state_->mode == writer_mode::when_told) {
+    state_->stop();
+    while (run_next()) {
+    }
+    return true;
+  }
+  if (!state_->thread.joinable())
+    return true;
   state_->stop();
   if (state_->finishes_within(within_ms)) {
     state_->thread.join();
@@ -285,10 +314,6 @@ bool writer::finish(std::int64_t within_ms) {
 }
 
 void writer::append(append_request request, append_callback done) {
-  if (state_->mode == writer_mode::run_inline) {
-    state_->commit({&request, 1}, {&done, 1});
-    return;
-  }
   job waiting = append_job{std::move(request), std::move(done)};
   if (!state_->enqueue(waiting))
     std::get<append_job>(waiting).done(
@@ -296,10 +321,6 @@ void writer::append(append_request request, append_callback done) {
 }
 
 bool writer::post(read_job work) {
-  if (state_->mode == writer_mode::run_inline) {
-    work(state_->backend);
-    return true;
-  }
   job waiting = std::move(work);
   return state_->enqueue(waiting);
 }

@@ -1,9 +1,9 @@
-// The journal writer: puts a blocking store behind callbacks. Owns one thread (or none:
-// `run_inline` serves the caller at once, for simulation). Appends that wait together are committed
-// together, in the order of their arrival; a lone one does not wait for company. A store that
-// failed may have written all the same and lost only its answer: it is asked again with the same
-// entry ids, in the same place of the order. No CAF here; the journal actor is a thin adapter over
-// it.
+// The journal writer: puts a blocking store behind callbacks. Owns one thread, or none: then its
+// owner says when it works, which is how a simulation has slow commits. Appends that wait together
+// are committed together, in the order of their arrival; a lone one does not wait for company. A
+// store that failed may have written all the same and lost only its answer: it is asked again with
+// the same entry ids, in the same place of the order. No CAF here; the journal actor is a thin
+// adapter over it.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,10 @@ struct writer_stats {
   std::uint64_t entries = 0;
 };
 
-enum class writer_mode : std::uint8_t { own_thread, run_inline };
+enum class writer_mode : std::uint8_t {
+  own_thread,
+  when_told, // work waits for run_next(), on the caller's thread
+};
 
 class writer {
 public:
@@ -33,15 +36,20 @@ public:
   using read_job = std::function<void(store&)>; // runs on the writer's thread, between groups, in
                                                 // order with the appends before it
 
-  writer(std::unique_ptr<store> backend, writer_mode mode);
+  /// `waiting` is called, where one is given, after a job was queued.
+  writer(std::unique_ptr<store> backend, writer_mode mode, std::function<void()> waiting = {});
   ~writer(); // finishes what is queued, then joins, unless finish() has given that up
   writer(const writer&) = delete;
   writer& operator=(const writer&) = delete;
 
-  /// The callback runs on the writer's thread (or before return when inline), exactly once.
+  /// The callback runs on the writer's thread (or inside run_next), exactly once.
   void append(append_request request, append_callback done);
   /// Answers false (and does not keep the job) past queue_limit.
   bool post(read_job job);
+
+  /// Does the job that waits first: a group of appends, or what was posted. False: none waits. Only
+  /// when_told, and not from inside a job.
+  bool run_next();
 
   /// Takes no more jobs, finishes what is queued and joins. False: that takes longer than
   /// `within_ms` (a store that hangs); the thread is left behind with its store and whatever waits.

@@ -167,7 +167,7 @@ TEST(journal_writer, a_full_queue_answers_at_once_and_keeps_what_it_took) {
 }
 
 TEST(journal_writer, S43_a_store_that_throws_is_a_failed_append_and_nothing_more) {
-  for (const auto mode : {writer_mode::own_thread, writer_mode::run_inline}) {
+  for (const auto mode : {writer_mode::own_thread, writer_mode::when_told}) {
     const auto faults = std::make_shared<journal_faults>();
     faults->throws = true;
     for (int attempt = 1; attempt <= append_attempts_max; ++attempt)
@@ -181,6 +181,9 @@ TEST(journal_writer, S43_a_store_that_throws_is_a_failed_append_and_nothing_more
           answers.push_back(r ? "written" : to_string(r.error().code));
           answered.count_down();
         });
+        if (mode == writer_mode::when_told) {
+          EXPECT_TRUE(w.run_next());
+        }
         answered.wait();
       }
     }
@@ -230,13 +233,14 @@ TEST(journal_writer, S35_a_failed_append_is_asked_once_more_in_its_place_of_the_
 }
 
 TEST(journal_writer, S43_reads_that_throw_and_answers_that_are_missing_are_failures_too) {
-  writer w(std::make_unique<broken_store>(), writer_mode::run_inline);
+  writer w(std::make_unique<broken_store>(), writer_mode::when_told);
   int answers = 0;
   w.append(sample_create("a"), [&](auto r) {
     ++answers;
     ASSERT_FALSE(r);
     EXPECT_EQ(r.error().code, error_code::persistence_failed);
   });
+  EXPECT_TRUE(w.run_next());
   EXPECT_EQ(answers, 1);
   const auto expect_failed = [](const auto& answer) {
     ASSERT_FALSE(answer);
@@ -251,20 +255,42 @@ TEST(journal_writer, S43_reads_that_throw_and_answers_that_are_missing_are_failu
     expect_failed(s.remove("a", 0));
     ++answers;
   }));
+  EXPECT_TRUE(w.run_next());
   EXPECT_EQ(answers, 2);
 }
 
-TEST(journal_writer, inline_it_answers_before_it_returns_and_may_be_called_from_a_callback) {
-  writer w(std::make_unique<memory_store>(), writer_mode::run_inline);
-  std::vector<std::int64_t> positions;
+TEST(journal_writer, told_when_to_work_it_groups_what_waits_and_may_be_called_from_a_callback) {
+  int told = 0;
+  writer w(std::make_unique<memory_store>(), writer_mode::when_told, [&told] { ++told; });
+  std::vector<std::string> done;
+  const auto note = [&done](const char* what) {
+    return [&done, what](auto r) { done.push_back(r ? what : "failed"); };
+  };
   w.append(sample_create("a"), [&](auto r) {
     ASSERT_TRUE(r);
-    positions.push_back(r->first_position);
-    w.append(sample_append("a", r->epoch, {sample_entry("2", sample_prompt("x"))}),
-             [&](auto second) { positions.push_back(second ? second->first_position : -1); });
+    done.push_back("a");
+    w.append(sample_append("a", r->epoch, {sample_entry("2", sample_prompt("x"))}), note("a2"));
   });
-  EXPECT_EQ(positions, (std::vector<std::int64_t>{1, 2}));
+  w.append(sample_create("b"), note("b"));
+  EXPECT_TRUE(w.post([&](store& s) { done.push_back(s.find("b") ? "read" : "failed"); }));
+  EXPECT_EQ(told, 3);
+  EXPECT_TRUE(done.empty());
+  EXPECT_TRUE(w.run_next());
+  EXPECT_EQ(done, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(w.run_next());
+  EXPECT_TRUE(w.run_next());
+  EXPECT_FALSE(w.run_next());
+  EXPECT_EQ(done, (std::vector<std::string>{"a", "b", "read", "a2"}));
   EXPECT_EQ(w.stats().groups, 2U);
+}
+
+TEST(journal_writer, told_when_to_work_it_finishes_what_waits_at_its_end) {
+  std::string answer;
+  {
+    writer w(std::make_unique<memory_store>(), writer_mode::when_told);
+    w.append(sample_create("a"), [&](auto r) { answer = r ? "written" : "failed"; });
+  }
+  EXPECT_EQ(answer, "written");
 }
 
 TEST(journal_writer, the_end_answers_all_that_waits_and_refuses_what_comes_from_its_callbacks) {

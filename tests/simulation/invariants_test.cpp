@@ -289,7 +289,7 @@ const std::vector<invariant_case> cases{
      [](auto& r) { r.starts().hears(r.asks(request_kind::cancel)).compacts(1); },
      [](auto& r) {
        r.starts().hears(r.asks(request_kind::cancel));
-       r.now_ms = 1'000;
+       r.now_ms = 2'000;
        r.compacts(1);
      }},
     {cancelled_means_cancelled, "a request begins after it",

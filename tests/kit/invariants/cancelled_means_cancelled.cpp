@@ -13,6 +13,8 @@ namespace {
 
 /// A tool gets this long to stop; everything else stops at once.
 constexpr std::int64_t cancel_takes_max_ms = 5'000;
+/// What was on its way to a slow journal is committed this long after.
+constexpr std::int64_t commit_takes_max_ms = 1'000;
 
 class cancelled final : public invariant {
 public:
@@ -73,6 +75,13 @@ public:
                    now_ms() - i->second, " ms after its operation had ended"));
   }
 
+  /// What was promised and not yet written is interrupted; whoever is next to run it knows nothing
+  /// of it.
+  void on_crash(const std::vector<std::string>& lost) override {
+    for (const auto& id : lost)
+      sessions_[id].promised.clear();
+  }
+
 private:
   struct cancel {
     std::vector<std::string> candidates; // operations that it may be about
@@ -106,7 +115,7 @@ private:
         s.left_ms[e.turn_id] = now_ms();
       if (promised != s.promised.end())
         look_at_end(id, e, *end, promised->second);
-    } else if (promised != s.promised.end() && now_ms() > promised->second &&
+    } else if (promised != s.promised.end() && now_ms() > promised->second + commit_takes_max_ms &&
                (as<entries::boundary>(e) || as<entries::assistant_message>(e))) {
       broken(words(at(id, e.turn_id), "entry ", e.position, " was committed ",
                    now_ms() - promised->second, " ms after the cancel was answered ok"));

@@ -77,7 +77,7 @@ constexpr std::array client_actions{
 constexpr std::array faulty_actions{
     weighted_action{action::crash, 6},           weighted_action{action::refuse_append, 4},
     weighted_action{action::conflict_append, 4}, weighted_action{action::lose_append_answer, 6},
-    weighted_action{action::lose_runner, 1},
+    weighted_action{action::lose_runner, 1},     weighted_action{action::slow_commits, 4},
 };
 
 constexpr std::array errors{
@@ -242,13 +242,20 @@ private:
     l.wait_ms = dice_.one_in(4) ? dice_.between(1, 1'500) : 0;
     if (dice_.one_in(rates_.action_one_in)) {
       l.what = faulty_actions[dice_.pick(faulty_actions)].what;
-      l.number = l.what == action::crash ? dice_.below(static_cast<std::int64_t>(options_.nodes))
-                                         : dice_.between(1, 6);
+      l.number = number_of(l.what);
     } else {
       l.what = client_actions[dice_.pick(client_actions)].what;
       draw_client(l);
     }
     out_.script.emplace_back(std::move(l));
+  }
+
+  std::int64_t number_of(action what) {
+    if (what == action::crash)
+      return dice_.below(static_cast<std::int64_t>(options_.nodes));
+    if (what == action::slow_commits)
+      return dice_.one_in(3) ? 0 : dice_.between(1, 400);
+    return dice_.between(1, 6);
   }
 
   /// Mostly so few deliveries that the next step falls into the middle of what this one began.

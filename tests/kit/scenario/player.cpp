@@ -80,9 +80,10 @@ struct seat {
   scripted_client* client = nullptr;
   std::size_t number = 0; // of the client
   bool connected = true;
-  bool catches_up = false; // a replay is on its way
-  bool lost = false;       // the newest request was never answered: the session let go
-  std::int64_t cursor = 0; // of the newest durable event in its history
+  bool catches_up = false;    // a replay is on its way
+  std::size_t connection = 0; // counts them; a page for an earlier one is not looked at
+  bool lost = false;          // the newest request was never answered: the session let go
+  std::int64_t cursor = 0;    // of the newest durable event in its history
   std::vector<std::pair<std::int64_t, std::string>> held; // heard live while it catches up
 };
 
@@ -131,6 +132,7 @@ public:
       if (!failure_)
         fail("S43_ends_at_rest", e.what());
     }
+    (void)world_.close(); // what it still delivers is watched by members that go before it
     return {std::move(failure_), trace_.hash(), exercise_.counts(), exercise_.deliveries(),
             trace_.lines()};
   }
@@ -196,7 +198,9 @@ private:
     std::size_t n = 0;
     for (const auto& id : sessions_of(script_)) {
       world_.place(id, n % script_.world.nodes);
-      seats_[id] = {&world_.client(id), n, true, false, false, 0, {}};
+      auto& at = seats_[id];
+      at.client = &world_.client(id);
+      at.number = n;
       ++n;
     }
   }
@@ -245,6 +249,8 @@ private:
       return world_.refuse_append(l.number, error_code::persistence_conflict);
     case action::lose_append_answer:
       return world_.lose_answer(l.number);
+    case action::slow_commits:
+      return world_.slow_commits(l.number);
     case action::lose_runner:
       return world_.time().kill_actors_named("turn_runner");
     default:
@@ -359,6 +365,7 @@ private:
       return;
     at.connected = true;
     at.catches_up = true;
+    ++at.connection;
     world_.reconnect(*at.client, session, actors::open_mode::create);
     replay_from(session, at.cursor);
   }
@@ -367,9 +374,9 @@ private:
     auto& at = seats_.at(session);
     auto answer = at.client->replay(cursor);
     auto* slot = answer.slot().get();
-    slot->arrived = [this, session, slot, number = at.number] {
+    slot->arrived = [this, session, slot, connection = at.connection] {
       auto& now = seats_.at(session);
-      if (now.number != number || !now.connected)
+      if (now.connection != connection || !now.connected)
         return;
       if (slot->lost ||
           !*slot->value) { // the session let go of it: it stays behind, and comes again
@@ -422,6 +429,7 @@ private:
   /// still answers.
   void come_to_rest() {
     world_.faults().appends.clear();
+    world_.slow_commits(0);
     settle();
     book_.be_polite();
     settle();

@@ -36,6 +36,7 @@ constexpr std::array action_names{
     "refuse_append",
     "conflict_append",
     "lose_append_answer",
+    "slow_commits",
     "lose_runner",
 };
 constexpr std::array usage_names{"exact", "none", "zero", "cached", "huge"};

@@ -97,7 +97,8 @@ enum class action : std::uint8_t {
   refuse_append, // the `number`th append from now
   conflict_append,
   lose_append_answer,
-  lose_runner, // the actors that run operations die
+  slow_commits, // from now on a commit takes `number` ms; 0: none
+  lose_runner,  // the actors that run operations die
 };
 
 /// Something happens: `{"do":"prompt",…}`. Afterwards `run` messages are delivered, then `wait_ms`
@@ -109,7 +110,7 @@ struct step_line {
   std::string text;        // of an input; empty: one of `tokens`
   std::int64_t tokens = 0; // length of the text
   std::string model;       // set_model
-  std::int64_t number = 1; // of an append from now; of a node from 0
+  std::int64_t number = 1; // of an append from now; of a node from 0; of milliseconds
   std::int64_t run = 0;
   std::int64_t wait_ms = 0;
   bool settles = false; // everything that runs comes to its end first

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <utility>
 
+#include <caf/local_actor.hpp>
 #include <caf/send.hpp>
 #include <nlohmann/json.hpp>
 
@@ -91,6 +93,16 @@ private:
   std::shared_ptr<Gate> gate_;
 };
 
+/// Virtual time within which a directory opens a session.
+constexpr std::int64_t open_limit_ms = 60'000;
+
+// Answers of the journal leave its actor from outside of its own execution; between two runs the
+// unit that executed it last is no more.
+void leave_execution(const actors::journal_actor& journal) {
+  if (auto* a = dynamic_cast<caf::local_actor*>(caf::actor_cast<caf::abstract_actor*>(journal)))
+    a->context(nullptr);
+}
+
 std::function<void(const std::string&)>& complaint_handler() {
   static std::function<void(const std::string&)> handler = [](const std::string& what) {
     std::cerr << what << std::endl;
@@ -136,7 +148,8 @@ world::~world() {
 }
 
 std::string world::close() {
-  closed_ = true;
+  if (std::exchange(closed_, true))
+    return {};
   std::string what;
   try {
     for (std::size_t i = 0; i < nodes_.size(); ++i)
@@ -166,6 +179,8 @@ void world::stop_node(std::size_t node) {
   run();
   stop_actors(*nodes_[node].wired);
   nodes_[node].wired.reset();
+  run();
+  nodes_[node].writer.reset();
 }
 
 std::string world::leftovers() {
@@ -220,8 +235,10 @@ void world::restart(std::size_t node) {
   slot.gate = std::make_shared<gate>();
   wiring_parts parts;
   parts.env = environment_;
-  parts.writer = std::make_shared<writer>(std::make_unique<gated_store<gate>>(store_, slot.gate),
-                                          writer_mode::run_inline);
+  slot.writer =
+      std::make_shared<writer>(std::make_unique<gated_store<gate>>(store_, slot.gate),
+                               writer_mode::when_told, [this, node] { work_waits(node); });
+  parts.writer = slot.writer;
   parts.tools = all_tools();
   parts.make_provider = [this](const config::provider_settings*) { return model_; };
   time_.enter_group(node + 1);
@@ -233,10 +250,39 @@ void world::restart(std::size_t node) {
   run();
 }
 
+// One job is done before the next one waits, so that a job which asks for another does not nest; a
+// slow commit is done by a timer, and all that came before it with it.
+void world::work_waits(std::size_t node) {
+  auto& slot = nodes_[node];
+  if (slot.works)
+    return;
+  slot.works = true;
+  const auto work = [this, node, writer = std::weak_ptr<journal::writer>{slot.writer}] {
+    const auto alive = writer.lock();
+    if (!alive || alive != nodes_[node].writer)
+      return; // the node died meanwhile
+    while (alive->run_next()) {
+    }
+    nodes_[node].works = false;
+  };
+  if (commit_ms_ == 0)
+    return work();
+  time_.at(commit_ms_, [this, node, work] {
+    if (is_up(node))
+      leave_execution(nodes_[node].wired->node->journal);
+    work();
+  });
+}
+
 void world::crash(std::size_t node) {
   nodes_[node].gate->open = false;
+  auto journal = nodes_[node].wired->node->journal;
   nodes_[node].wired.reset();
   time_.kill_group(node + 1);
+  leave_execution(journal);
+  (void)std::exchange(nodes_[node].writer, nullptr)->finish(0);
+  journal = nullptr;
+  nodes_[node].works = false;
   if (nodes_.size() == 1) {
     model_->forget();
     for (auto& [name, t] : tools_)
@@ -284,6 +330,10 @@ rind::result<session_actor> world::open(open_session_command command) {
   home_.try_emplace(command.session_id, 0);
   const auto& directory = nodes_[home_of(command.session_id)].wired->directory;
   auto answer = operator_.self->open(directory, std::move(command));
+  const auto is_there = [&] { return answer.arrived() || answer.lost(); };
+  run();
+  if (!is_there()) // a slow journal is asked first
+    time_.advance_until(is_there, open_limit_ms);
   run();
   if (!answer.arrived())
     return make_failure(error_code::internal_error, "the directory did not answer");

@@ -74,6 +74,9 @@ public:
   void refuse_append(std::int64_t nth = 1, error_code code = error_code::persistence_failed);
   /// It is made, and its answer is lost.
   void lose_answer(std::int64_t nth = 1);
+  /// From now on a commit takes that long, and what comes meanwhile is committed together; 0: no
+  /// time passes.
+  void slow_commits(std::int64_t ms) { commit_ms_ = ms; }
   config::settings& settings() { return options_.settings; } // for the next restart
 
   // -- time --
@@ -128,10 +131,13 @@ private:
   struct node_slot {
     std::shared_ptr<struct gate> gate;
     std::unique_ptr<actors::wired_node> wired; // null: it is down
+    std::shared_ptr<journal::writer> writer;   // works when told: at once, or later
+    bool works = false;                        // or will soon
   };
   std::string leftovers();
   std::shared_ptr<rind::tools::registry> all_tools() const;
   void stop_node(std::size_t node);
+  void work_waits(std::size_t node);
   std::vector<std::string> sessions_of(std::size_t node) const;
   client_slot spawn_client();
   rind::result<actors::session_actor> open(actors::open_session_command command);
@@ -146,6 +152,7 @@ private:
   std::shared_ptr<journal::store> store_;
   std::vector<node_slot> nodes_;
   std::map<std::string, std::size_t> home_; // by session
+  std::int64_t commit_ms_ = 0;
   bool closed_ = false;
   client_slot operator_; // asks the directory
   std::vector<client_slot> clients_;
