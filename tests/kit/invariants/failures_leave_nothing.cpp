@@ -1,5 +1,6 @@
 // S31a: of a failed attempt nothing is left, neither what it said before it failed nor the words of
 // the error; its client is told to forget what it heard of it. Needs texts with marks.
+#include <algorithm>
 #include <set>
 #include <unordered_set>
 
@@ -37,7 +38,8 @@ public:
   }
 
   void on_event(std::size_t client, const session_event& event) override {
-    auto& heard = heard_[client];
+    heard_[client].session = event.session_id;
+    auto& heard = heard_[client].part;
     if (std::holds_alternative<entry_ptr>(event.body)) {
       heard = false;
       return;
@@ -57,13 +59,24 @@ public:
   /// What a client reads back after a connection that ended takes the place of what it heard.
   void on_history(std::size_t client, const std::string&, std::int64_t,
                   const std::string&) override {
-    heard_[client] = false;
+    heard_[client].part = false;
+  }
+  /// So does a connection that is made anew, before the first of it is there.
+  void on_crash(const std::vector<std::string>& lost) override {
+    for (auto& [client, heard] : heard_)
+      if (std::find(lost.begin(), lost.end(), heard.session) != lost.end())
+        heard.part = false;
   }
 
 private:
   struct session {
     std::set<std::string, std::less<>> answers; // ids of the marks of what was committed
     std::set<std::string> errors;               // what providers said of failures
+  };
+
+  struct what_was_heard {
+    std::string session;
+    bool part = false; // of an answer that is not committed
   };
 
   static void remember(session& s, const std::string& text) {
@@ -88,7 +101,7 @@ private:
 
   by_session<session> sessions_;
   std::unordered_set<message_ptr> seen_;
-  std::map<std::size_t, bool> heard_; // by client: a part of an answer that is not committed
+  std::map<std::size_t, what_was_heard> heard_; // by client
 };
 
 } // namespace
