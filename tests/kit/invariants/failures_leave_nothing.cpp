@@ -1,6 +1,5 @@
 // S31a: of a failed attempt nothing is left, neither what it said before it failed nor the words of
 // the error; its client is told to forget what it heard of it. Needs texts with marks.
-#include <algorithm>
 #include <set>
 #include <unordered_set>
 
@@ -38,8 +37,7 @@ public:
   }
 
   void on_event(std::size_t client, const session_event& event) override {
-    heard_[client].session = event.session_id;
-    auto& heard = heard_[client].part;
+    auto& heard = heard_[client];
     if (std::holds_alternative<entry_ptr>(event.body)) {
       heard = false;
       return;
@@ -56,27 +54,13 @@ public:
     }
   }
 
-  /// What a client reads back after a connection that ended takes the place of what it heard.
-  void on_history(std::size_t client, const std::string&, std::int64_t,
-                  const std::string&) override {
-    heard_[client].part = false;
-  }
-  /// So does a connection that is made anew, before the first of it is there.
-  void on_crash(const std::vector<std::string>& lost) override {
-    for (auto& [client, heard] : heard_)
-      if (std::find(lost.begin(), lost.end(), heard.session) != lost.end())
-        heard.part = false;
-  }
+  /// What it reads back takes the place of what it heard.
+  void on_connected(std::size_t client) override { heard_[client] = false; }
 
 private:
   struct session {
     std::set<std::string, std::less<>> answers; // ids of the marks of what was committed
     std::set<std::string> errors;               // what providers said of failures
-  };
-
-  struct what_was_heard {
-    std::string session;
-    bool part = false; // of an answer that is not committed
   };
 
   static void remember(session& s, const std::string& text) {
@@ -101,7 +85,7 @@ private:
 
   by_session<session> sessions_;
   std::unordered_set<message_ptr> seen_;
-  std::map<std::size_t, what_was_heard> heard_; // by client
+  std::map<std::size_t, bool> heard_; // by client: a part of an answer that is not committed
 };
 
 } // namespace

@@ -315,6 +315,7 @@ private:
     at.connected = true;
     at.catches_up = true;
     ++at.connection;
+    on_connected(at.number);
     world_.reconnect(*at.client, session, actors::open_mode::create);
     replay_from(session, at.cursor);
   }

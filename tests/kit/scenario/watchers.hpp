@@ -28,6 +28,7 @@ public:
   void on_answered(const client_request& r, const client_answer& a) override {
     tell(&observer::on_answered, r, a);
   }
+  void on_connected(std::size_t c) override { tell(&observer::on_connected, c); }
   void on_event(std::size_t c, const session_event& e) override { tell(&observer::on_event, c, e); }
   void on_history(std::size_t c, const std::string& s, std::int64_t cursor,
                   const std::string& id) override {

@@ -66,6 +66,8 @@ public:
   /// A client asks, and hears the answer.
   virtual void on_asked(const client_request& /*request*/) {}
   virtual void on_answered(const client_request& /*request*/, const client_answer& /*answer*/) {}
+  /// A client has a new connection to its session, and reads the past from where it stands.
+  virtual void on_connected(std::size_t /*client*/) {}
   /// A client hears an event as it is sent.
   virtual void on_event(std::size_t /*client*/, const session_event& /*event*/) {}
   /// A durable event has its place in a client's history: heard live, or replayed and then told
