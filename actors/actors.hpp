@@ -126,7 +126,8 @@ using session_actor = caf::typed_actor<
     asks<withdraw_prompt_command, done_reply>,
     /// A manual compaction; answered when the operation has ended (S27).
     asks<compact_command, compact_reply>,
-    /// Stop the running operation, or settle an interrupted one (S4).
+    /// Stop the running operation, or settle an interrupted one; answered when its end is written
+    /// (S4).
     asks<cancel_command, done_reply>,
     /// Steer or follow up (S3).
     asks<queue_input_command, queued_reply>,

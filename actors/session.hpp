@@ -66,7 +66,9 @@ private:
     turn_runner_actor runner;
     std::vector<prompt_request> prompts; // answered when it ends
     std::optional<promise<compact_reply>> compact;
-    std::optional<cancel_reason> cancel; // asked for, and answered ok
+    std::optional<cancel_reason> cancel; // asked for
+    std::vector<promise<done_reply>>
+        cancels; // answered when the end is written: ok then means cancelled, whatever comes
     std::shared_ptr<const compaction_record>
         boundary;                                  // the newest of this operation that is no rescue
     std::optional<promise<take_input_reply>> take; // waits for the queues to settle

@@ -163,6 +163,9 @@ void session::operation_ended(const entries::turn_ended& end) {
   demonitor(caf::actor_cast<caf::actor_addr>(op.runner));
   if (op.closed)
     op.closed->deliver(done_reply{rind::done{}});
+  for (auto& c : op.cancels)
+    c.deliver(end.outcome == entries::turn_outcome::cancelled ? done_reply{rind::done{}}
+                                                              : done_reply{no_operation()});
   for (auto& p : op.prompts)
     p.reply.deliver(prompt_reply{prompt_outcome{op.turn_id, end.outcome}});
   if (op.compact) {
@@ -192,6 +195,8 @@ void session::operation_interrupted(const failure& why) {
   else
     send_exit(op.runner, caf::exit_reason::user_shutdown);
   const auto refusal = journal_refusal(why);
+  for (auto& c : op.cancels)
+    c.deliver(done_reply{refusal});
   for (auto& p : op.prompts)
     p.reply.deliver(prompt_reply{refusal});
   if (op.compact) {

@@ -105,7 +105,8 @@ void session::cancel(const cancel_command& c, promise<done_reply> reply) {
     if (!running_->cancel)
       running_->cancel = cancel_reason::user;
     send(running_->runner, cancel_operation{});
-    return reply.deliver(done_reply{rind::done{}});
+    running_->cancels.push_back(std::move(reply));
+    return;
   case slot_action::settle:
     return settle(interrupted_end(), [reply](std::optional<failure> why) mutable {
       reply.deliver(why ? done_reply{journal_refusal(*why)} : done_reply{rind::done{}});

@@ -131,5 +131,19 @@ TEST(player, an_expectation_that_does_not_hold_fails_the_run) {
   EXPECT_EQ(r.failure->line, 2u);
 }
 
+TEST(player, S4_a_cancel_is_ok_once_its_end_is_written_and_unavailable_where_that_is_refused) {
+  const std::string begin = R"({"world":{"shuffled":false}}
+{"model":"s0","hangs":true}
+{"do":"prompt","session":"s0","id":"1","tokens":20,"run":60}
+)";
+  const std::string end = R"({"do":"cancel","session":"s0"}
+{"expect":"s0","answers":{"cancel":)";
+  const auto written = play(*read(begin + end + R"("ok","1":"ok"},"last":"turn_cancelled:user"})"));
+  EXPECT_FALSE(written.failure) << written.failure->what;
+  const auto refused = play(*read(begin + R"({"do":"refuse_append"})" + "\n" + end +
+                                  R"("Unavailable","1":"Unavailable"},"last":""})"));
+  EXPECT_FALSE(refused.failure) << refused.failure->what;
+}
+
 } // namespace
 } // namespace rind::kit

@@ -75,13 +75,6 @@ public:
                    now_ms() - i->second, " ms after its operation had ended"));
   }
 
-  /// What was promised and not yet written is interrupted; whoever is next to run it knows nothing
-  /// of it.
-  void on_crash(const std::vector<std::string>& lost) override {
-    for (const auto& id : lost)
-      sessions_[id].promised.clear();
-  }
-
 private:
   struct cancel {
     std::vector<std::string> candidates; // operations that it may be about
