@@ -27,12 +27,17 @@ scenario drawn(std::uint64_t seed, std::size_t nodes = 1) {
 TEST(scenario, reading_back_what_was_written_gives_the_same_scenario) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     auto s = drawn(seed, 1 + seed % 3);
+    s.world.max_output_tokens = 500;
+    s.world.no_auto_compact = {"s0", "s1"};
+    s.model.emplace_back().thinks_tokens = 20;
     expect_line e;
     e.session = "s0";
     e.last = "turn_completed";
     e.samplings = 3;
     e.answers["1"] = "ok";
     e.events_have = {"turn_started"};
+    e.compactions = {"manual:llm_inline"};
+    e.undelivered.emplace(); // none, which is looked at
     s.script.emplace_back(std::move(e));
     const auto back = read(to_json_lines(s));
     ASSERT_TRUE(back) << back.error().message;

@@ -25,8 +25,11 @@ public:
       return;
     auto& s = sessions_[r.session_id];
     auto& about = s.asked[r.number];
-    if (!s.open.turn_id.empty())
-      about.candidates.push_back(s.open.turn_id);
+    if (s.open.turn_id.empty())
+      return;
+    about.candidates.push_back(s.open.turn_id);
+    for (const auto& request : s.in_flight)
+      s.to_give_up.try_emplace(request, now_ms());
   }
 
   void on_answered(const client_request& r, const client_answer& a) override {
@@ -60,19 +63,34 @@ public:
   }
 
   void on_request(const sampling_request& r) override {
+    sessions_[r.session_id].in_flight.insert(r.request_id);
     nothing_happens(r.session_id, r.turn_id, "a request to the model");
   }
   void on_tool_call(const tools::invocation& c) override {
     nothing_happens(c.session_id, c.turn_id, "a tool call");
   }
   void on_sampling_end(const sampling_request& r, const sampling_outcome& outcome) override {
-    if (!std::holds_alternative<sampling_cancelled>(outcome))
+    auto& s = sessions_[r.session_id];
+    s.in_flight.erase(r.request_id);
+    const auto since = s.to_give_up.extract(r.request_id);
+    if (!std::holds_alternative<sampling_cancelled>(outcome)) {
       nothing_happens(r.session_id, r.turn_id, "the answer of a request that nobody gave up");
-    const auto& left = sessions_[r.session_id].left_ms;
+      if (since && now_ms() > since.mapped())
+        broken(words(at(r.session_id, r.turn_id), "request ", r.request_id, " was answered ",
+                     now_ms() - since.mapped(), " ms after a cancel was asked for"));
+    }
+    const auto& left = s.left_ms;
     const auto i = left.find(r.turn_id);
     if (i != left.end() && now_ms() > i->second)
       broken(words(at(r.session_id, r.turn_id), "request ", r.request_id, " was still answered ",
                    now_ms() - i->second, " ms after its operation had ended"));
+  }
+
+  void on_crash(const std::vector<std::string>& lost) override {
+    for (const auto& id : lost) {
+      sessions_[id].in_flight.clear();
+      sessions_[id].to_give_up.clear();
+    }
   }
 
 private:
@@ -85,6 +103,8 @@ private:
     std::map<std::size_t, cancel> asked;                // by request
     std::map<std::string, entries::turn_outcome> ended; // by turn
     std::map<std::string, std::int64_t> promised;       // by turn: when a cancel was answered ok
+    std::set<std::string> in_flight;                    // requests at the model
+    std::map<std::string, std::int64_t> to_give_up;     // of them: since a cancel, by its time
     std::set<std::string> interrupted;                  // resumed: who ran it first may be gone
     std::map<std::string, std::int64_t> left_ms; // by turn: when it ended with nothing left open
   };

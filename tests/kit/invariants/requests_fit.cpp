@@ -45,6 +45,13 @@ public:
       sessions_[id].owner.on_crash();
   }
 
+  void on_asked(const client_request& r) override {
+    sessions_[r.session_id].model_sets_open += r.kind == request_kind::set_model;
+  }
+  void on_answered(const client_request& r, const client_answer&) override {
+    sessions_[r.session_id].model_sets_open -= r.kind == request_kind::set_model;
+  }
+
   void on_committed(const std::string& id, const std::vector<entry_ptr>& batch) override {
     auto& s = sessions_[id];
     for (const auto& e : batch) {
@@ -109,9 +116,10 @@ private:
     std::vector<statement> stated;               // by providers, to this session
     // That a request which reaches the model now may have been built with; the newest last.
     std::vector<limits> current;
-    bool has_attempts = false;     // after context-length errors, in this operation
-    bool compaction_tried = false; // since the view moved
-    bool is_compacted = false;     // the view moved last by a boundary
+    std::int64_t model_sets_open = 0; // not answered yet: either model may be the next request's
+    bool has_attempts = false;        // after context-length errors, in this operation
+    bool compaction_tried = false;    // since the view moved
+    bool is_compacted = false;        // the view moved last by a boundary
     bool has_handoff = false;
   };
 
@@ -144,7 +152,7 @@ private:
       s.is_compacted = as<entries::boundary>(e) != nullptr;
       s.compaction_tried = false;
     }
-    if (builds_anew)
+    if (builds_anew && s.model_sets_open == 0)
       s.current.clear();
     s.current.push_back({s.model, window_of(s, s.model)});
   }

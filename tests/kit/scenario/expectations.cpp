@@ -47,24 +47,90 @@ std::string differs(const char* what, const std::optional<std::int64_t>& wanted,
          std::to_string(*wanted) + "; ";
 }
 
+std::string differs(const char* what, const std::vector<std::string>& wanted,
+                    const std::vector<std::string>& found) {
+  if (wanted == found)
+    return {};
+  return std::string{what} + ": " + nlohmann::json(found).dump() + " in place of " +
+         nlohmann::json(wanted).dump() + "; ";
+}
+
+/// Everything that a message says to a model, and what was thought before it.
+std::string texts_of(const message& m) {
+  auto text = (m.reasoning ? m.reasoning->opaque + "\n" : "") + m.content + "\n";
+  for (const auto& c : m.tool_calls)
+    text += c.id + " " + c.name + " " + c.arguments + "\n";
+  return text;
+}
+
+std::string texts_of(const std::vector<message_ptr>& messages) {
+  std::string text;
+  for (const auto& m : messages)
+    text += texts_of(*m);
+  return text;
+}
+
+/// What a restart would send.
+std::string view_of(const std::string& session, world& w) {
+  std::string text;
+  const auto projection = w.projection_of(session);
+  for (const auto& item : projection.view().items)
+    text += texts_of(*item.msg);
+  return text;
+}
+
+/// What does not hold of a text: these stand in it in this order, and none of those does.
+std::string fault_in(const char* what, const std::string& text, const std::vector<std::string>& has,
+                     const std::vector<std::string>& lacks) {
+  std::string fault;
+  std::size_t from = 0;
+  for (const auto& part : has) {
+    const auto at = text.find(part, from);
+    if (at == std::string::npos)
+      fault += std::string{what} + " lacks \"" + part + "\" at its place; ";
+    else
+      from = at + part.size();
+  }
+  for (const auto& part : lacks)
+    if (text.find(part) != std::string::npos)
+      fault += std::string{what} + " holds \"" + part + "\"; ";
+  return fault;
+}
+
 } // namespace
+
+void expectations::take_end(seen& s, const entries::turn_ended& end) {
+  s.last = end_words(end);
+  s.undelivered.clear();
+  for (const auto& u : end.undelivered)
+    s.undelivered.push_back(u.input_id);
+}
 
 void expectations::on_committed(const std::string& session_id,
                                 const std::vector<entry_ptr>& entries) {
   auto& s = sessions_[session_id];
   for (const auto& e : entries) {
     if (const auto* start = std::get_if<entries::turn_started>(&e->body))
-      s.turns += !start->resumed;
+      ++(start->resumed ? s.resumes : s.turns);
     else if (const auto* end = std::get_if<entries::turn_ended>(&e->body))
-      s.last = end_words(*end);
-    else if (std::holds_alternative<entries::boundary>(e->body))
+      take_end(s, *end);
+    else if (const auto* b = std::get_if<entries::boundary>(&e->body)) {
       ++s.boundaries;
+      s.compactions.push_back(std::string{to_string(b->record->reason)} + ":" +
+                              to_string(b->record->strategy));
+    }
   }
 }
 
 void expectations::on_request(const sampling_request& request) {
   auto& s = sessions_[request.session_id];
-  ++(request.kind == sampling_kind::compact ? s.summaries : s.samplings);
+  const bool is_summary = request.kind == sampling_kind::compact;
+  ++(is_summary ? s.summaries : s.samplings);
+  (is_summary ? s.summary_request : s.request) = texts_of(request.messages);
+}
+
+void expectations::on_tool_call(const tools::invocation& call) {
+  ++sessions_[call.session_id].tool_runs;
 }
 
 void expectations::on_answered(const client_request& request, const client_answer& answer) {
@@ -92,7 +158,12 @@ std::string expectations::check(const expect_line& l, world& w) const {
   auto what = differs("samplings", l.samplings, s.samplings) +
               differs("summaries", l.summaries, s.summaries) +
               differs("boundaries", l.boundaries, s.boundaries) +
-              differs("turns", l.turns, s.turns);
+              differs("turns", l.turns, s.turns) + differs("resumes", l.resumes, s.resumes) +
+              differs("tool_runs", l.tool_runs, s.tool_runs);
+  if (!l.compactions.empty())
+    what += differs("compactions", l.compactions, s.compactions);
+  if (l.undelivered)
+    what += differs("undelivered", *l.undelivered, s.undelivered);
   if (!l.last.empty() && l.last != s.last)
     what += "last: " + s.last + " in place of " + l.last + "; ";
   for (const auto& [id, wanted] : l.answers) {
@@ -106,18 +177,10 @@ std::string expectations::check(const expect_line& l, world& w) const {
   for (const auto& type : l.events_lack)
     if (std::find(s.events.begin(), s.events.end(), type) != s.events.end())
       what += "there is an event " + type + "; ";
-  if (l.view_has.empty() && l.view_lacks.empty())
-    return what;
-  std::string view;
-  const auto projection = w.projection_of(l.session);
-  for (const auto& item : projection.view().items)
-    view += item.msg->content + "\n";
-  for (const auto& text : l.view_has)
-    if (view.find(text) == std::string::npos)
-      what += "the view lacks \"" + text + "\"; ";
-  for (const auto& text : l.view_lacks)
-    if (view.find(text) != std::string::npos)
-      what += "the view holds \"" + text + "\"; ";
+  what += fault_in("the newest request", s.request, l.request_has, l.request_lacks) +
+          fault_in("the newest summary request", s.summary_request, l.summary_has, l.summary_lacks);
+  if (!l.view_has.empty() || !l.view_lacks.empty())
+    what += fault_in("the view", view_of(l.session, w), l.view_has, l.view_lacks);
   return what;
 }
 

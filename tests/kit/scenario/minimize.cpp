@@ -80,6 +80,8 @@ private:
       change([i](scenario& s) { s.model[i].after_ms = 0; });
       change([i](scenario& s) { s.model[i].pieces = 0; });
       change([i](scenario& s) { s.model[i].usage = usage_style::exact; });
+      change([i](scenario& s) { s.model[i].input_tokens = 0; });
+      change([i](scenario& s) { s.model[i].thinks_tokens = 0; });
       change([i](scenario& s) { s.model[i].calls = std::min<std::int64_t>(s.model[i].calls, 1); });
       change(
           [i](scenario& s) { s.model[i].tokens = std::min<std::int64_t>(s.model[i].tokens, 10); });

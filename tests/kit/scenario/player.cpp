@@ -111,11 +111,13 @@ private:
     for (auto& m : o.settings.providers.front().models) {
       m.limits.window_tokens = declared_window_tokens(m.name, s.world);
       m.limits.threshold_percent = s.world.threshold_percent;
+      m.limits.max_output_tokens = s.world.max_output_tokens;
     }
     o.settings.session.auto_resume = s.world.auto_resume;
     o.settings.compaction.auto_compact = s.world.auto_compact;
     o.settings.compaction.overflow_recovery = s.world.overflow_recovery;
     o.settings.compaction.summaries_at_once_max = s.world.summaries_at_once;
+    o.settings.compaction.model = s.world.compaction_model;
     if (make_agent_)
       o.own_tools = [this](const scripted_tool::timer& at) {
         agent_ = make_agent_(at);
@@ -143,12 +145,28 @@ private:
                        [](const auto& l) { return std::holds_alternative<expect_line>(l); });
   }
 
+  /// As the session is made: what the world says of it, else as the settings say.
+  actors::open_session_command opening_of(const std::string& id) const {
+    const auto switched_off = [&](const std::vector<std::string>& sessions) {
+      const bool is_named = std::find(sessions.begin(), sessions.end(), id) != sessions.end();
+      return is_named ? std::optional{false} : std::nullopt;
+    };
+    actors::open_session_command made;
+    made.session_id = id;
+    made.mode = actors::open_mode::create;
+    if (script_.world.system_prompt_tokens > 0)
+      made.system_prompt = marked_text(id, 'y', {}, script_.world.system_prompt_tokens);
+    made.auto_compact = switched_off(script_.world.no_auto_compact);
+    made.overflow_recovery = switched_off(script_.world.no_overflow_recovery);
+    return made;
+  }
+
   void take_seats() {
     std::size_t n = 0;
     for (const auto& id : sessions_of(script_)) {
       world_.place(id, n % script_.world.nodes);
       auto& at = seats_[id];
-      at.client = &world_.client(id);
+      at.client = &world_.client(opening_of(id));
       at.number = n;
       ++n;
     }
@@ -170,7 +188,8 @@ private:
 
   // -- the script --
   void take(const expect_line& l) {
-    settle();
+    if (!l.at_once)
+      settle();
     if (const auto what = expectations_.check(l, world_); !what.empty())
       fail("expectation", l.session + ": " + what);
   }

@@ -67,6 +67,11 @@ void visit_fields(Visitor& v, World& w) {
   v("auto_compact", w.auto_compact);
   v("overflow_recovery", w.overflow_recovery);
   v("auto_resume", w.auto_resume);
+  v("system_prompt_tokens", w.system_prompt_tokens);
+  v("max_output_tokens", w.max_output_tokens);
+  v("compaction_model", w.compaction_model);
+  v("no_auto_compact", w.no_auto_compact);
+  v("no_overflow_recovery", w.no_overflow_recovery);
 }
 
 template <class Visitor, class Line>
@@ -76,6 +81,7 @@ void visit_fields(Visitor& v, Line& l) {
   v("kind", l.kind);
   v("says", l.says);
   v("tokens", l.tokens);
+  v("thinks_tokens", l.thinks_tokens);
   v("calls", l.calls);
   v("error", l.error);
   v("message", l.message);
@@ -83,6 +89,7 @@ void visit_fields(Visitor& v, Line& l) {
   v("retry_after_s", l.retry_after_s);
   v("finish", l.finish);
   v("usage", l.usage);
+  v("input_tokens", l.input_tokens);
   v("after_ms", l.after_ms);
   v("pieces", l.pieces);
   v("hangs", l.hangs);
@@ -121,16 +128,25 @@ template <class Visitor, class Line>
 requires std::is_same_v<std::remove_const_t<Line>, expect_line>
 void visit_fields(Visitor& v, Line& l) {
   v("expect", l.session);
+  v("at_once", l.at_once);
   v("last", l.last);
   v("samplings", l.samplings);
   v("summaries", l.summaries);
   v("boundaries", l.boundaries);
   v("turns", l.turns);
+  v("resumes", l.resumes);
+  v("tool_runs", l.tool_runs);
+  v("compactions", l.compactions);
+  v("undelivered", l.undelivered);
   v("answers", l.answers);
   v("events_have", l.events_have);
   v("events_lack", l.events_lack);
   v("view_has", l.view_has);
   v("view_lacks", l.view_lacks);
+  v("request_has", l.request_has);
+  v("request_lacks", l.request_lacks);
+  v("summary_has", l.summary_has);
+  v("summary_lacks", l.summary_lacks);
 }
 
 // -- writing ---------------------------------------------------------------------

@@ -37,6 +37,11 @@ struct scenario_world {
   bool auto_compact = true;
   bool overflow_recovery = true;
   bool auto_resume = false;
+  std::int64_t system_prompt_tokens = 0;         // of every session
+  std::optional<std::int64_t> max_output_tokens; // of every model, which refuses to write more
+  std::string compaction_model;                  // makes the summaries; empty: the session's own
+  std::vector<std::string> no_auto_compact;      // sessions that switch it off for themselves
+  std::vector<std::string> no_overflow_recovery; // the same
   bool operator==(const scenario_world&) const = default;
 };
 
@@ -49,6 +54,7 @@ struct model_line {
   sampling_kind kind = sampling_kind::assistant;
   std::string says;                      // the answer's text; empty: one of `tokens`
   std::int64_t tokens = 0;               // length of the text
+  std::int64_t thinks_tokens = 0;        // length of the reasoning before it; 0: none
   std::int64_t calls = 0;                // tool calls of the answer
   std::string error;                     // a provider_error_class instead of an answer; empty: none
   std::string message;                   // of the error
@@ -56,10 +62,11 @@ struct model_line {
   std::int64_t retry_after_s = 0;        // of the error; 0: none
   std::string finish;                    // a finish_reason other than the natural one
   usage_style usage = usage_style::exact;
-  std::int64_t after_ms = 0; // until the answer's end
-  std::int64_t pieces = 0;   // deltas before it
-  bool hangs = false;        // no end but by a cancel
-  bool deaf = false;         // not even then
+  std::int64_t input_tokens = 0; // as reported; 0: as counted
+  std::int64_t after_ms = 0;     // until the answer's end
+  std::int64_t pieces = 0;       // deltas before it
+  bool hangs = false;            // no end but by a cancel
+  bool deaf = false;             // not even then
   bool operator==(const model_line&) const = default;
 };
 
@@ -121,16 +128,26 @@ struct step_line {
 /// out is not looked at.
 struct expect_line {
   std::string session;
+  bool at_once = false; // while things are under way
   std::string last; // the newest terminal event, with its code or reason: "turn_failed:too_large"
   std::optional<std::int64_t> samplings; // requests of this session that reached the model
   std::optional<std::int64_t> summaries; // the same, for summaries
   std::optional<std::int64_t> boundaries;
-  std::optional<std::int64_t> turns;          // operations that were started
-  std::map<std::string, std::string> answers; // by input id: "ok" or the error's name
+  std::optional<std::int64_t> turns;     // operations that were started
+  std::optional<std::int64_t> resumes;   // and those that went on after an interruption
+  std::optional<std::int64_t> tool_runs; // calls that reached the tool
+  std::vector<std::string> compactions;  // "reason:strategy" of every boundary, oldest first
+  std::optional<std::vector<std::string>> undelivered; // ids that the newest terminal event hands
+                                                       // back
+  std::map<std::string, std::string> answers; // by input id: "ok", the error's name, "nothing"
   std::vector<std::string> events_have;       // types of events, in this order, others between
   std::vector<std::string> events_lack;
-  std::vector<std::string> view_has; // texts
-  std::vector<std::string> view_lacks;
+  std::vector<std::string> view_has;    // texts
+  std::vector<std::string> view_lacks;  // texts
+  std::vector<std::string> request_has; // texts of the newest conversation request, in this order
+  std::vector<std::string> request_lacks;
+  std::vector<std::string> summary_has; // the same of the newest summary request
+  std::vector<std::string> summary_lacks;
   bool operator==(const expect_line&) const = default;
 };
 

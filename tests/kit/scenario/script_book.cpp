@@ -2,6 +2,7 @@
 #include "tests/kit/scenario/script_book.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "messages/words.hpp"
 
@@ -14,6 +15,7 @@ constexpr std::int64_t message_tokens = 4; // around each message
 constexpr std::int64_t polite_tokens = 6;
 constexpr std::int64_t polite_summary_tokens = 40;
 constexpr std::int64_t filler_bytes = 1 << 16;
+constexpr auto no_limit = std::numeric_limits<std::int64_t>::max();
 
 /// Plain words, as long as the longest text needs.
 const std::string& filler() {
@@ -31,6 +33,8 @@ std::int64_t bytes_of(const message& m) {
   auto bytes = m.content.size();
   for (const auto& c : m.tool_calls)
     bytes += c.arguments.size() + c.name.size();
+  if (m.reasoning)
+    bytes += m.reasoning->opaque.size();
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -63,6 +67,13 @@ token_usage usage_in(usage_style style, std::int64_t input, std::int64_t output)
     break;
   }
   return u;
+}
+
+/// The same message; what it thought has to come back as it is.
+message_ptr with_reasoning(const message& m, const std::string& thought) {
+  auto copy = std::make_shared<message>(m);
+  copy->reasoning = reasoning_block{thought, R"({"thought":")" + thought + R"("})"};
+  return copy;
 }
 
 } // namespace
@@ -146,7 +157,10 @@ scripted_reply script_book::answer(const model_line& line, const sampling_reques
   auto reply = asks_for(std::move(calls), text);
   const auto output = static_cast<std::int64_t>(text.size()) / token_bytes + 1;
   auto& outcome = std::get<sampling_answer>(reply.outcome);
-  outcome.usage = usage_in(line.usage, count, output);
+  if (line.thinks_tokens > 0)
+    outcome.msg = with_reasoning(*outcome.msg,
+                                 marked_text(request.session_id, 'k', number, line.thinks_tokens));
+  outcome.usage = usage_in(line.usage, line.input_tokens > 0 ? line.input_tokens : count, output);
   if (!line.finish.empty())
     outcome.finish = *from_word<finish_reason>(line.finish);
   return reply;
@@ -163,6 +177,9 @@ scripted_reply script_book::reply_to(const sampling_request& request) {
     line = {};
     line.error = to_string(provider_error_class::context_length);
     line.states_window_tokens = world_.true_window_tokens;
+  } else if (request.output_limit_tokens > world_.max_output_tokens.value_or(no_limit)) {
+    line = {};
+    line.error = to_string(provider_error_class::output_limit);
   } else if (!lines.empty()) {
     line = std::move(lines.front());
     lines.pop_front();

@@ -14,7 +14,7 @@
 namespace rind::kit {
 
 /// A text of about so many tokens that begins with its mark, "s0:i7 ", so that it tells where it
-/// came from.
+/// came from: an input, an answer (r), what was thought before it (k), a tool's result (t).
 std::string marked_text(const std::string& session, char kind, const std::string& id,
                         std::int64_t tokens);
 
