@@ -154,7 +154,12 @@ std::int64_t chat_loop::send(const std::string& method, const json& params,
   return client_->request(
       method, params,
       [this, loop_thread, done = std::move(callback)](const client::response& answer) {
-        auto task = [done, answer] { done(answer); };
+        // Known with the answer: the word of the connection itself may come a wake-up later, and
+        // the loop may have nothing left to wait for by then.
+        auto task = [this, done, answer] {
+          connection_lost_ = connection_lost_ || answer.error_type == client::connection_closed;
+          done(answer);
+        };
         if (std::this_thread::get_id() == loop_thread)
           handover_.give_at_once(std::move(task)); // the connection was closed already
         else
