@@ -136,6 +136,56 @@ TEST(player, an_expectation_that_does_not_hold_fails_the_run) {
   EXPECT_EQ(r.failure->line, 2u);
 }
 
+TEST(player, each_expectation_can_fail) {
+  const std::string script = R"({"world":{"shuffled":false,"system_prompt_tokens":20}}
+{"model":"s0","tokens":10,"thinks_tokens":10,"calls":1}
+{"do":"prompt","session":"s0","id":"1","tokens":900,"settles":true}
+{"do":"prompt","session":"s0","id":"2","tokens":900,"settles":true}
+{"do":"compact","session":"s0","settles":true}
+)";
+  struct row {
+    const char* holds;
+    const char* fails;
+    const char* says;
+  };
+  const row rows[]{
+      {R"("resumes":0)", R"("resumes":1)", "resumes: 0 in place of 1; "},
+      {R"("tool_runs":1)", R"("tool_runs":0)", "tool_runs: 1 in place of 0; "},
+      {R"("compactions":["manual:llm_inline"])", R"("compactions":["auto:llm_inline"])",
+       R"(compactions: ["manual:llm_inline"] in place of ["auto:llm_inline"]; )"},
+      {R"("undelivered":[])", R"("undelivered":["1"])", R"(undelivered: [] in place of ["1"]; )"},
+      {R"("request_has":["s0:y","s0:i1","s0:k1","s0-c1-1","s0:t1","s0:i2"])",
+       R"("request_has":["s0:i2","s0:i1"])", R"(the newest request lacks "s0:i1" at its place; )"},
+      {R"("request_lacks":["s0:i3"])", R"("request_lacks":["s0:i2"])",
+       R"(the newest request holds "s0:i2"; )"},
+      {R"("summary_has":["s0:i1","s0:i2"])", R"("summary_has":["s0:y"])",
+       R"(the newest summary request lacks "s0:y" at its place; )"},
+      {R"("summary_lacks":["s0:k1"])", R"("summary_lacks":["s0:t1"])",
+       R"(the newest summary request holds "s0:t1"; )"},
+      {R"("view_lacks":["s0:i1"])", R"("view_has":["s0:i1"])",
+       R"(the view lacks "s0:i1" at its place; )"},
+  };
+  for (const auto& r : rows) {
+    const std::string expect = R"({"expect":"s0",)";
+    const auto held = play(*read(script + expect + r.holds + "}"));
+    EXPECT_FALSE(held.failure) << r.holds << ": " << held.failure->what;
+    const auto failed = play(*read(script + expect + r.fails + "}"));
+    ASSERT_TRUE(failed.failure) << r.fails;
+    EXPECT_EQ(failed.failure->what, std::string{"s0: "} + r.says);
+  }
+}
+
+TEST(player, what_is_expected_at_once_does_not_wait) {
+  const std::string script = R"({"world":{"shuffled":false}}
+{"model":"s0","tokens":10,"after_ms":1000}
+{"do":"prompt","session":"s0","id":"1","tokens":20,"wait_ms":500}
+{"expect":"s0","at_once":true,"samplings":1,"answers":{"1":"nothing"}}
+{"expect":"s0","answers":{"1":"ok"}}
+)";
+  const auto r = play(*read(script));
+  EXPECT_FALSE(r.failure) << r.failure->what;
+}
+
 TEST(player, S4_a_cancel_is_ok_once_its_end_is_written_and_unavailable_where_that_is_refused) {
   const std::string begin = R"({"world":{"shuffled":false}}
 {"model":"s0","hangs":true}

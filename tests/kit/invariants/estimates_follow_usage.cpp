@@ -50,7 +50,8 @@ public:
     auto& sent = sessions_[r.session_id].sent;
     sent = {r.turn_id, r.estimated_tokens, 0, 0};
     for (const auto& m : r.messages) {
-      sent.bytes += static_cast<std::int64_t>(m->content.size());
+      sent.bytes += static_cast<std::int64_t>(m->content.size() +
+                                              (m->reasoning ? m->reasoning->opaque.size() : 0));
       for (const auto& c : m->tool_calls)
         sent.bytes += static_cast<std::int64_t>(c.arguments.size() + c.name.size() + c.id.size());
       sent.parts += 1 + static_cast<std::int64_t>(m->tool_calls.size());

@@ -2,6 +2,7 @@
 // this session; a compaction comes when the budget says so, not earlier and not later. The formulas
 // are written out again.
 #include <algorithm>
+#include <set>
 
 #include "tests/kit/invariants/bookkeeping.hpp"
 #include "tests/kit/invariants/invariant.hpp"
@@ -15,6 +16,7 @@ constexpr std::int64_t margin_tokens = 1'024;
 constexpr std::int64_t output_min_tokens = 1'024;
 constexpr std::int64_t default_percent = 90;
 
+/// Of the window of the model that makes the summary.
 std::int64_t summary_limit_of(std::int64_t window) {
   return std::min<std::int64_t>({8'192, window / 10, max_output_tokens});
 }
@@ -33,7 +35,7 @@ public:
   void on_start(const scenario& s) override {
     declared_ = s.world;
     percent_ = s.world.threshold_percent.value_or(default_percent);
-    auto_compact_ = s.world.auto_compact;
+    by_hand_.insert(s.world.no_auto_compact.begin(), s.world.no_auto_compact.end());
   }
 
   void on_append(const journal::append_request& r) override {
@@ -186,8 +188,10 @@ private:
     std::int64_t most = 0;
     std::int64_t output_most = 0;
     for (const auto& l : s.current) {
-      most = std::max(most, summary_room_of(l.window));
-      output_most = std::max(output_most, summary_limit_of(l.window));
+      const auto window =
+          declared_.compaction_model.empty() ? l.window : window_of(s, declared_.compaction_model);
+      most = std::max(most, summary_room_of(window));
+      output_most = std::max(output_most, summary_limit_of(window));
     }
     if (r.estimated_tokens > most)
       broken(words(at(r.session_id, r.turn_id), "the summary request ", r.request_id, " of ",
@@ -203,7 +207,8 @@ private:
 
   /// A request at the threshold whose older part could have been summarised, and nobody tried.
   void judge_threshold(const session& s, const sampling_request& r) {
-    if (!auto_compact_ || s.has_attempts || s.is_compacted || s.compaction_tried)
+    if (!declared_.auto_compact || by_hand_.count(r.session_id) > 0 || s.has_attempts ||
+        s.is_compacted || s.compaction_tried)
       return;
     const auto threshold = threshold_of(r.window_tokens, percent_);
     if (r.estimated_tokens < threshold)
@@ -237,7 +242,7 @@ private:
 
   scenario_world declared_;
   std::int64_t percent_ = default_percent;
-  bool auto_compact_ = true;
+  std::set<std::string> by_hand_; // sessions without a threshold
   by_session<session> sessions_;
 };
 

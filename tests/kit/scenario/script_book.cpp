@@ -76,6 +76,20 @@ message_ptr with_reasoning(const message& m, const std::string& thought) {
   return copy;
 }
 
+/// The text of an answer as that many deltas, spread over the time until its end. ASCII alone.
+scripted_reply in_pieces(scripted_reply reply, std::int64_t pieces, std::int64_t after_ms) {
+  std::string text;
+  for (const auto& d : reply.deltas)
+    text += d.text;
+  reply.deltas.clear();
+  const auto count = static_cast<std::size_t>(pieces);
+  const auto size = text.size() / count + 1;
+  for (std::size_t from = 0; from < text.size(); from += size)
+    reply.deltas.push_back({text.substr(from, size), {}});
+  reply.piece_ms = after_ms / (pieces + 1);
+  return reply;
+}
+
 } // namespace
 
 std::string marked_text(const std::string& session, char kind, const std::string& id,
@@ -187,6 +201,8 @@ scripted_reply script_book::reply_to(const sampling_request& request) {
   auto reply = line.error.empty() ? answer(line, request, count) : refusal(line, count);
   if (!line.error.empty() && line.pieces > 0) // what a stream said before it broke
     reply = reply.streaming(marked_text(request.session_id, 'r', std::to_string(++own.answers), 8));
+  else if (line.pieces > 0)
+    reply = in_pieces(std::move(reply), line.pieces, line.after_ms);
   reply.delay_ms = line.after_ms;
   reply.endless = line.hangs || line.deaf;
   reply.deaf = line.deaf;
