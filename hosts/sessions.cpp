@@ -1,7 +1,9 @@
 // The journal as a table, as text, as JSON lines.
 #include "hosts/sessions.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <iomanip>
 #include <iostream>
@@ -35,6 +37,7 @@ int with_store(const config::settings& settings, const std::function<int(journal
                 "`");
   journal::sqlite_options options;
   options.path = settings.journal.substr(scheme.size());
+  options.access = journal::sqlite_access::look;
   if (::access(options.path.c_str(), F_OK) != 0)
     return fail("there is no journal " + options.path);
   auto store = journal::open_sqlite(options);
@@ -126,6 +129,7 @@ constexpr std::array<counted_column, 7> counted_columns{{
 }};
 constexpr int number_width = 15;
 constexpr int cost_digits = 4; // after the point; one token of a dear model is still seen in a few
+constexpr double cost_steps = 1e9; // JSON shows costs to a billionth, not the dust of adding them
 
 usage_row total_of(const std::vector<usage_row>& rows) {
   usage_row total;
@@ -146,7 +150,7 @@ std::string usage_json(const usage_row& row) {
   for (const auto& column : counted_columns)
     out[column.key] = row.sum.*column.member;
   if (row.cost)
-    out["cost"] = *row.cost;
+    out["cost"] = std::round(*row.cost * cost_steps) / cost_steps;
   return dump_json(out) + "\n";
 }
 
@@ -184,28 +188,31 @@ void add_rows(const config::settings& settings, const std::string& session_id,
   }
 }
 
-/// Adds the rows of all sessions; one that is deleted meanwhile has none. The answer is the exit
-/// code.
+/// Adds the rows of all sessions; one that is deleted meanwhile has none, and one that cannot be
+/// read hides no other. The answer is the exit code.
 int add_all_rows(const config::settings& settings, journal::store& store,
                  std::vector<usage_row>& rows) {
-  return each_page(store, [&](const auto& sessions) {
+  int code = 0;
+  const int listed = each_page(store, [&](const auto& sessions) {
     for (const auto& s : sessions) {
       journal::usage_ledger ledger;
       const auto read = read_entries(store, s.session_id, [&](const entry& e) { ledger.take(e); });
       if (read)
         add_rows(settings, s.session_id, ledger, rows);
       else if (read.error().code != error_code::session_not_found)
-        return fail(read.error().message);
+        code = fail("not counted: " + read.error().message);
     }
     return 0;
   });
+  return std::max(code, listed);
 }
 
 int add_one_session(const config::settings& settings, journal::store& store,
                     const std::string& session_id, std::vector<usage_row>& rows) {
   journal::usage_ledger ledger;
   const int code = each_entry(store, session_id, [&](const entry& e) { ledger.take(e); });
-  add_rows(settings, session_id, ledger, rows);
+  if (code == 0)
+    add_rows(settings, session_id, ledger, rows);
   return code;
 }
 
@@ -233,14 +240,14 @@ int show_usage(const config::settings& settings, const std::string& session_id, 
     std::vector<usage_row> rows;
     const int code = session_id.empty() ? add_all_rows(settings, store, rows)
                                         : add_one_session(settings, store, session_id, rows);
-    if (code != 0)
+    if (rows.empty() && code != 0)
       return code;
     rows.push_back(total_of(rows));
     if (!json)
       std::cout << usage_heading();
     for (const auto& row : rows)
       std::cout << (json ? usage_json(row) : usage_text(row));
-    return 0;
+    return code;
   });
 }
 

@@ -1,6 +1,7 @@
 // Problems first, then the program.
 #include "hosts/settings.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -25,6 +26,24 @@ config::loaded load(const settings_flags& flags) {
 void print(const char* kind, const std::vector<config::problem>& problems) {
   for (const auto& p : problems)
     std::cerr << "rind: " << kind << ": " << config::to_string(p) << "\n";
+}
+
+/// A price of which a part is faulty is none: half of it would be a wrong cost.
+void drop_faulty_prices(config::settings& values, const std::vector<config::problem>& problems) {
+  for (std::size_t p = 0; p < values.providers.size(); ++p) {
+    auto& models = values.providers[p].models;
+    for (std::size_t m = 0; m < models.size(); ++m) {
+      using config::element, config::full_key;
+      const auto model =
+          element(full_key(element(config::providers_table, p), config::models_table), m);
+      const auto price = full_key(model, config::price_table);
+      const bool is_faulty = std::any_of(problems.begin(), problems.end(), [&](const auto& one) {
+        return one.key == price || one.key.starts_with(price + ".");
+      });
+      if (is_faulty)
+        models[m].price = {};
+    }
+  }
 }
 
 } // namespace
@@ -69,6 +88,7 @@ std::optional<config::settings> load_journal_settings(const settings_flags& flag
     else if (p.key.find(price) != std::string::npos)
       warnings.push_back(std::move(p));
   }
+  drop_faulty_prices(loaded.values, warnings);
   print("warning", warnings);
   print("error", errors);
   if (!errors.empty())

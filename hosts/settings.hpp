@@ -23,7 +23,8 @@ std::optional<config::settings> load_settings(const settings_flags& flags);
 std::optional<config::settings> load_client_settings(const settings_flags& flags);
 
 /// The same for who looks into a journal: only what is wrong with the file as a whole, with the
-/// journal or with a flag counts. A faulty price is warned about.
+/// journal or with a flag counts. A faulty price is warned about,
+/// and is none.
 std::optional<config::settings> load_journal_settings(const settings_flags& flags);
 
 /// `rind config check`: prints the resolved settings with their origins. Exit code 0, or 1 where

@@ -77,10 +77,14 @@ std::string statement_use::text(int column) const {
   return statement_.getColumn(column).getString();
 }
 
-sqlite_connection::sqlite_connection(const sqlite_options& options, connection_use use)
-    : database_(std::make_unique<SQLite::Database>(options.path,
-                                                   SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
-                                                   options.busy_timeout_ms, options.vfs)) {
+sqlite_connection::sqlite_connection(const sqlite_options& options)
+    : database_(std::make_unique<SQLite::Database>(
+          options.path,
+          options.access == sqlite_access::serve ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE
+                                                 : SQLite::OPEN_READWRITE,
+          options.busy_timeout_ms, options.vfs)) {}
+
+void sqlite_connection::be_for(connection_use use, sqlite_synchronous synchronous) {
   if (use == connection_use::read) {
     execute("PRAGMA query_only = ON");
     return;
@@ -88,7 +92,7 @@ sqlite_connection::sqlite_connection(const sqlite_options& options, connection_u
   if (sqlite3_db_readonly(database_->getHandle(), "main") == 1)
     throw SQLite::Exception("no right to write", SQLITE_READONLY);
   demand(*database_, "PRAGMA journal_mode = WAL", "wal");
-  execute(options.synchronous == sqlite_synchronous::full ? "PRAGMA synchronous = FULL"
+  execute(synchronous == sqlite_synchronous::full ? "PRAGMA synchronous = FULL"
                                                           : "PRAGMA synchronous = OFF");
   execute("PRAGMA foreign_keys = ON");
   execute(write_ahead_log_limit);

@@ -60,9 +60,13 @@ private:
 
 class sqlite_connection {
 public:
-  /// Throws SQLite::Exception.
-  sqlite_connection(const sqlite_options& options, connection_use use);
+  /// Changes nothing in the file. Throws SQLite::Exception, like what follows.
+  explicit sqlite_connection(const sqlite_options& options);
   ~sqlite_connection();
+
+  /// Decides what this connection is for, before its first transaction. For writing the file is
+  /// switched to a write-ahead log: it has to be known as the journal's, or to be empty.
+  void be_for(connection_use use, sqlite_synchronous synchronous);
 
   /// `sql` is a constant of the program: statements are kept by its address.
   statement_use use(const char* sql);

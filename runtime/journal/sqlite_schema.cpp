@@ -117,6 +117,15 @@ found_version read_version(SQLite::Database& db) {
 
 } // namespace
 
+std::optional<failure> refuse_file(SQLite::Database& db, sqlite_access access) {
+  const auto found = read_version(db);
+  if (found.error || access == sqlite_access::serve || found.version == sqlite_schema_version)
+    return found.error;
+  return unusable(found.version == 0
+                      ? "is empty"
+                      : "was written by an older version of this program; serving it migrates it");
+}
+
 std::optional<failure> prepare_schema(SQLite::Database& db) {
   auto found = read_version(db);
   if (found.error || found.version == sqlite_schema_version)

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "messages/errors.hpp"
+#include "runtime/journal/sqlite_store.hpp"
 
 namespace SQLite {
 class Database;
@@ -14,6 +15,10 @@ class Database;
 namespace rind::journal {
 
 inline constexpr std::int64_t sqlite_schema_version = 2;
+
+/// Why a journal cannot be served (or looked into) from this file, nullopt where it can. Reads
+/// only; throws SQLite::Exception.
+std::optional<failure> refuse_file(SQLite::Database& db, sqlite_access access);
 
 /// Creates the tables of an empty file or migrates those of an older version, in one transaction;
 /// nothing is written where they are up to date. Answers persistence_failed for a file of a newer

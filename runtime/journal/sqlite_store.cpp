@@ -279,12 +279,20 @@ result<done> sqlite_store::remove(const std::string& session_id, std::uint64_t e
 
 result<std::unique_ptr<store>> open_sqlite(const sqlite_options& options) {
   try {
-    auto writing = std::make_unique<sqlite_connection>(options, connection_use::write);
-    if (auto error = prepare_schema(writing->database())) {
+    const bool serves = options.access == sqlite_access::serve;
+    auto writing = std::make_unique<sqlite_connection>(options);
+    auto error = refuse_file(writing->database(), options.access);
+    if (!error) {
+      writing->be_for(serves ? connection_use::write : connection_use::read, options.synchronous);
+      if (serves)
+        error = prepare_schema(writing->database());
+    }
+    if (error) {
       error->message = options.path + ": " + error->message;
       return *error;
     }
-    auto reading = std::make_unique<sqlite_connection>(options, connection_use::read);
+    auto reading = std::make_unique<sqlite_connection>(options);
+    reading->be_for(connection_use::read, options.synchronous);
     return std::unique_ptr<store>(
         std::make_unique<sqlite_store>(options.path, std::move(writing), std::move(reading)));
   } catch (const std::exception& e) {

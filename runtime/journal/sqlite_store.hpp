@@ -16,14 +16,20 @@ namespace rind::journal {
 /// appends in a power cut. It is here so that a test can prove that `full` does not.
 enum class sqlite_synchronous : std::uint8_t { full, off };
 
+/// `look` finds a journal and changes nothing: no file is created, migrated or switched to another
+/// mode, and what would write fails.
+enum class sqlite_access : std::uint8_t { serve, look };
+
 struct sqlite_options {
-  std::string path{}; // created if it is missing; its folder is not
+  std::string path{}; // to serve, created if it is missing; its folder is not
   sqlite_synchronous synchronous = sqlite_synchronous::full;
   std::string vfs{}; // a registered SQLite file system; empty: the default one
   int busy_timeout_ms = 5'000;
+  sqlite_access access = sqlite_access::serve;
 };
 
-/// Opens or creates the file and brings its schema up to date.
+/// Opens or creates the file and brings its schema up to date; to look, opens what is up to date.
+/// A file that is not the journal's is left as it is.
 result<std::unique_ptr<store>> open_sqlite(const sqlite_options& options);
 
 } // namespace rind::journal

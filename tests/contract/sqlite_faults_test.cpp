@@ -75,11 +75,37 @@ TEST(sqlite_faults, S39_files_that_are_no_journal_are_named_and_left_alone) {
               {"empty_meta", "does not say its version"},
               {"zero", "makes no sense"},
               {"missing/journal.db", "cannot be opened"}};
-  for (const auto& row : rows) {
-    const auto opened = open_sqlite({.path = file(row.name)});
-    EXPECT_THAT(words_of(opened), AllOf(HasSubstr(row.words), HasSubstr(file(row.name))));
-  }
-  EXPECT_EQ(content_of(file("text")), std::string(5'000, 'x'));
+  for (const auto& row : rows)
+    for (const auto access : {sqlite_access::serve, sqlite_access::look}) {
+      const auto before = content_of(file(row.name));
+      const auto opened = open_sqlite({.path = file(row.name), .access = access});
+      EXPECT_THAT(words_of(opened), AllOf(HasSubstr(row.words), HasSubstr(file(row.name))));
+      EXPECT_EQ(content_of(file(row.name)), before) << row.name;
+    }
+}
+
+TEST(sqlite_faults, who_looks_changes_nothing) {
+  const temp_folder folder;
+  const auto look = [&](const char* name) {
+    return open_sqlite({.path = folder.file(name), .access = sqlite_access::look});
+  };
+  EXPECT_THAT(words_of(look("none")), HasSubstr("cannot be opened"));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("none")));
+  std::ofstream(folder.file("empty")).close();
+  EXPECT_THAT(words_of(look("empty")), HasSubstr("is empty"));
+  EXPECT_EQ(content_of(folder.file("empty")), "");
+  execute(folder.file("older"), content_of(RIND_TEST_DATA "/journal/version_1.sql"));
+  const auto older = content_of(folder.file("older"));
+  EXPECT_THAT(words_of(look("older")), HasSubstr("older version"));
+  EXPECT_EQ(content_of(folder.file("older")), older);
+  ASSERT_TRUE(append(*open(folder.file("journal")), sample_create("a")));
+  const auto looking = look("journal");
+  ASSERT_TRUE(looking);
+  EXPECT_TRUE((*looking)->read("a", 0, 10));
+  EXPECT_THAT(words_of((*looking)->append(std::vector{prompt("a", 1, "a2")}).front()),
+              HasSubstr("is read-only"));
+  EXPECT_THAT(words_of((*looking)->remove("a", 0)), HasSubstr("is read-only"));
+  EXPECT_TRUE((*looking)->find("a")->has_value());
 }
 
 TEST(sqlite_faults, an_older_journal_is_migrated_with_all_it_holds) {

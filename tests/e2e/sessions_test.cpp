@@ -2,6 +2,7 @@
 #include <csignal>
 #include <sstream>
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
 #include "tests/e2e/lone_host.hpp"
@@ -122,6 +123,31 @@ TEST_F(sessions_of_a_journal, the_list_is_an_object_a_line) {
   EXPECT_EQ(rows[1]["title"], json("Tell me " + std::string(71, 'x') + "…"));
   EXPECT_EQ(rows[1]["generation"], 1);
   EXPECT_EQ(rows[1]["turn_state"], nullptr);
+}
+
+TEST_F(sessions_of_a_journal, what_cannot_be_read_is_named_and_hides_nobody_else) {
+  const auto path = host_.journal().substr(std::string_view("sqlite:").size());
+  SQLite::Database(path, SQLite::OPEN_READWRITE)
+      .exec("UPDATE entries SET body = '[]' WHERE session_id = 'one' AND position = 3");
+  const auto shown = run({"usage", "--json"}, settings(""));
+  EXPECT_EQ(shown.exit_code, 1);
+  EXPECT_NE(shown.errors.find("not counted: "), std::string::npos) << shown.errors;
+  EXPECT_NE(shown.errors.find("session one"), std::string::npos) << shown.errors;
+  const auto rows = json_lines(shown.output);
+  ASSERT_EQ(rows.size(), 2u) << shown.output;
+  EXPECT_EQ(rows[0]["session_id"], "two");
+  EXPECT_EQ(rows[1]["input_tokens"], 20'000);
+}
+
+TEST_F(sessions_of_a_journal, a_price_with_a_faulty_part_is_none) {
+  for (const auto* part : {"\"x\"", "-1", "true"}) {
+    const auto shown =
+        run({"usage", "one", "--json"},
+            settings("price = { input = 3, cached_input = " + std::string(part) + ", output = 15 }"));
+    EXPECT_EQ(shown.exit_code, 0) << part;
+    EXPECT_NE(shown.errors.find("price.cached_input"), std::string::npos) << shown.errors;
+    EXPECT_FALSE(json_lines(shown.output).at(0).contains("cost")) << part << shown.output;
+  }
 }
 
 TEST_F(sessions_of_a_journal, faulty_settings_of_a_provider_hide_no_journal) {
