@@ -283,19 +283,38 @@ const std::vector<invariant_case> cases{
        r.prompted();
      }},
     {cancelled_means_cancelled, "it ends otherwise",
-     [](auto& r) { r.starts().hears(r.asks(request_kind::cancel)).ends(turn_outcome::cancelled); },
-     [](auto& r) { r.starts().hears(r.asks(request_kind::cancel)).ends(); }},
-    {cancelled_means_cancelled, "a boundary comes after it",
-     [](auto& r) { r.starts().hears(r.asks(request_kind::cancel)).compacts(1); },
      [](auto& r) {
-       r.starts().hears(r.asks(request_kind::cancel));
-       r.now_ms = 2'000;
-       r.compacts(1);
+       const auto cancel = r.asks(request_kind::cancel);
+       r.starts().ends(turn_outcome::cancelled).hears(cancel);
+     },
+     [](auto& r) {
+       const auto cancel = r.asks(request_kind::cancel);
+       r.starts().ends().hears(cancel);
+     }},
+    {cancelled_means_cancelled, "it is answered before the end",
+     [](auto& r) {
+       r.starts();
+       const auto cancel = r.asks(request_kind::cancel);
+       r.ends(turn_outcome::cancelled).hears(cancel);
+     },
+     [](auto& r) { r.starts().hears(r.asks(request_kind::cancel)).ends(turn_outcome::cancelled); }},
+    {cancelled_means_cancelled, "it takes too long",
+     [](auto& r) {
+       r.starts();
+       const auto cancel = r.asks(request_kind::cancel);
+       r.now_ms = 5'000;
+       r.ends(turn_outcome::cancelled).hears(cancel);
+     },
+     [](auto& r) {
+       r.starts();
+       const auto cancel = r.asks(request_kind::cancel);
+       r.now_ms = 5'001;
+       r.ends(turn_outcome::cancelled).hears(cancel);
      }},
     {cancelled_means_cancelled, "a request begins after it",
-     [](auto& r) { r.starts().hears(r.asks(request_kind::cancel)).requests(); },
+     [](auto& r) { r.starts().ends(turn_outcome::failed).requests(); },
      [](auto& r) {
-       r.starts().hears(r.asks(request_kind::cancel));
+       r.starts().ends(turn_outcome::failed);
        r.now_ms = 1'000;
        r.requests();
      }},

@@ -38,6 +38,9 @@ inline std::string at(const std::string& session_id, const std::string& turn_id)
   return turn_id.empty() ? session_id + ": " : session_id + " " + turn_id + ": ";
 }
 
+/// Bytes at the beginning of a tool's result that no shortening takes away.
+inline constexpr std::size_t kept_bytes = 1'000;
+
 /// The operation that a session's journal shows as open.
 struct open_operation {
   std::string turn_id; // empty: none

@@ -11,10 +11,9 @@ namespace rind::kit {
 
 namespace {
 
-/// A tool gets this long to stop; everything else stops at once.
+/// From the request to its answer. A tool gets this long to stop, and a slow journal to write the
+/// end; everything else stops at once.
 constexpr std::int64_t cancel_takes_max_ms = 5'000;
-/// What was on its way to a slow journal is committed this long after.
-constexpr std::int64_t commit_takes_max_ms = 1'000;
 
 class cancelled final : public invariant {
 public:
@@ -25,6 +24,7 @@ public:
       return;
     auto& s = sessions_[r.session_id];
     auto& about = s.asked[r.number];
+    about.since_ms = now_ms();
     if (s.open.turn_id.empty())
       return;
     about.candidates.push_back(s.open.turn_id);
@@ -36,28 +36,31 @@ public:
     if (r.kind != request_kind::cancel)
       return;
     auto& s = sessions_[r.session_id];
-    const auto [candidates, is_moot] = std::move(s.asked[r.number]);
-    s.asked.erase(r.number);
-    if (!a.ok() || is_moot)
+    const auto about = s.asked.extract(r.number);
+    if (!a.ok() || !about || about.mapped().is_moot)
       return;
+    const auto& candidates = about.mapped().candidates;
     if (candidates.empty())
       return broken(words(r.session_id, ": a cancel was answered ok and nothing ran"));
     const auto is_cancelled = [&](const std::string& turn) {
       const auto i = s.ended.find(turn);
       return i != s.ended.end() && i->second == entries::turn_outcome::cancelled;
     };
-    if (std::any_of(candidates.begin(), candidates.end(), is_cancelled))
-      return;
-    if (s.ended.count(candidates.back()) > 0)
+    const auto it = std::find_if(candidates.begin(), candidates.end(), is_cancelled);
+    if (it == candidates.end())
       return broken(words(at(r.session_id, candidates.back()),
-                          "a cancel was answered ok and the operation ended otherwise"));
-    s.promised.try_emplace(candidates.back(), now_ms());
+                          s.ended.count(candidates.back()) > 0
+                              ? "a cancel was answered ok and the operation ended otherwise"
+                              : "a cancel was answered ok before the operation ended"));
+    const auto took_ms = now_ms() - about.mapped().since_ms;
+    if (took_ms > cancel_takes_max_ms)
+      broken(words(at(r.session_id, *it), "took ", took_ms, " ms to be cancelled"));
   }
 
   void on_committed(const std::string& id, const std::vector<entry_ptr>& batch) override {
     auto& s = sessions_[id];
     for (const auto& e : batch) {
-      take(id, s, *e);
+      take(s, *e);
       s.open.take(*e);
     }
   }
@@ -73,17 +76,10 @@ public:
     auto& s = sessions_[r.session_id];
     s.in_flight.erase(r.request_id);
     const auto since = s.to_give_up.extract(r.request_id);
-    if (!std::holds_alternative<sampling_cancelled>(outcome)) {
-      nothing_happens(r.session_id, r.turn_id, "the answer of a request that nobody gave up");
-      if (since && now_ms() > since.mapped())
-        broken(words(at(r.session_id, r.turn_id), "request ", r.request_id, " was answered ",
-                     now_ms() - since.mapped(), " ms after a cancel was asked for"));
-    }
-    const auto& left = s.left_ms;
-    const auto i = left.find(r.turn_id);
-    if (i != left.end() && now_ms() > i->second)
-      broken(words(at(r.session_id, r.turn_id), "request ", r.request_id, " was still answered ",
-                   now_ms() - i->second, " ms after its operation had ended"));
+    nothing_happens(r.session_id, r.turn_id, "the end of a request");
+    if (!std::holds_alternative<sampling_cancelled>(outcome) && since && now_ms() > since.mapped())
+      broken(words(at(r.session_id, r.turn_id), "request ", r.request_id, " was answered ",
+                   now_ms() - since.mapped(), " ms after a cancel was asked for"));
   }
 
   void on_crash(const std::vector<std::string>& lost) override {
@@ -95,6 +91,7 @@ public:
 
 private:
   struct cancel {
+    std::int64_t since_ms = 0;
     std::vector<std::string> candidates; // operations that it may be about
     bool is_moot = false;                // one of them was interrupted and went on
   };
@@ -102,56 +99,37 @@ private:
     open_operation open;
     std::map<std::size_t, cancel> asked;                // by request
     std::map<std::string, entries::turn_outcome> ended; // by turn
-    std::map<std::string, std::int64_t> promised;       // by turn: when a cancel was answered ok
     std::set<std::string> in_flight;                    // requests at the model
     std::map<std::string, std::int64_t> to_give_up;     // of them: since a cancel, by its time
     std::set<std::string> interrupted;                  // resumed: who ran it first may be gone
     std::map<std::string, std::int64_t> left_ms; // by turn: when it ended with nothing left open
   };
 
-  void take(const std::string& id, session& s, const entry& e) {
-    const auto promised = s.promised.find(e.turn_id);
+  void take(session& s, const entry& e) {
     if (const auto* started = as<entries::turn_started>(e)) {
       for (auto& [number, about] : s.asked) {
         about.is_moot = about.is_moot || started->resumed;
         if (about.candidates.empty() || about.candidates.back() != e.turn_id)
           about.candidates.push_back(e.turn_id);
       }
-      if (started->resumed) { // it was interrupted before it could keep the promise
-        s.promised.erase(e.turn_id);
+      if (started->resumed)
         s.interrupted.insert(e.turn_id);
-      }
     } else if (const auto* end = as<entries::turn_ended>(e)) {
       s.ended[e.turn_id] = end->outcome;
       if (!ended_without_runner(*end) && end->reason != cancel_reason::interrupted &&
           s.interrupted.count(e.turn_id) == 0)
         s.left_ms[e.turn_id] = now_ms();
-      if (promised != s.promised.end())
-        look_at_end(id, e, *end, promised->second);
-    } else if (promised != s.promised.end() && now_ms() > promised->second + commit_takes_max_ms &&
-               (as<entries::boundary>(e) || as<entries::assistant_message>(e))) {
-      broken(words(at(id, e.turn_id), "entry ", e.position, " was committed ",
-                   now_ms() - promised->second, " ms after the cancel was answered ok"));
     }
-  }
-
-  void look_at_end(const std::string& id, const entry& e, const entries::turn_ended& end,
-                   std::int64_t since_ms) {
-    if (end.outcome != entries::turn_outcome::cancelled)
-      return broken(
-          words(at(id, e.turn_id), "a cancel was answered ok and the operation ended otherwise"));
-    if (end.reason == cancel_reason::user && now_ms() > since_ms + cancel_takes_max_ms)
-      broken(words(at(id, e.turn_id), "took ", now_ms() - since_ms, " ms to be cancelled"));
   }
 
   void nothing_happens(const std::string& id, const std::string& turn, const char* what) {
     const auto s = sessions_.find(id);
     if (s == sessions_.end())
       return;
-    const auto promised = s->second.promised.find(turn);
-    if (promised != s->second.promised.end() && now_ms() > promised->second)
-      broken(words(at(id, turn), what, " comes ", now_ms() - promised->second,
-                   " ms after the cancel was answered ok"));
+    const auto left = s->second.left_ms.find(turn);
+    if (left != s->second.left_ms.end() && now_ms() > left->second)
+      broken(words(at(id, turn), what, " comes ", now_ms() - left->second,
+                   " ms after its operation had ended"));
   }
 
   by_session<session> sessions_;

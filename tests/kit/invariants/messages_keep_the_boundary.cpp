@@ -61,9 +61,6 @@ bool is_text(const message& m) {
          });
 }
 
-/// Bytes at the beginning of a result that no shortening takes away.
-constexpr std::size_t kept_bytes = 1'000;
-
 class keep_the_boundary final : public invariant {
 public:
   std::string_view name() const override { return "S8_messages_keep_the_boundary"; }

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::int64_t newest_words_max_chars = 8'000;
 constexpr std::size_t untouched_units = 2;
-/// Bytes at the beginning of a result that no shortening takes away.
-constexpr std::size_t kept_bytes = 1'000;
 
 std::string_view first_characters(std::string_view text, std::int64_t characters) {
   for (std::size_t i = 0; i < text.size(); ++i)

@@ -18,7 +18,6 @@ bool same(const message_ptr& a, const message_ptr& b) {
 
 /// `shown` is `whole` with less of its body.
 bool is_shorter_form(const message& shown, const message& whole) {
-  constexpr std::size_t kept_bytes = 1'000;
   return shown.role == message_role::tool && whole.role == message_role::tool &&
          shown.tool_call_id == whole.tool_call_id && shown.is_error == whole.is_error &&
          shown.content.size() < whole.content.size() &&

@@ -7,7 +7,7 @@ std::vector<result<journal::append_receipt>>
 watched_store::append(std::span<const journal::append_request> group) {
   for (const auto& request : group)
     who_.on_append(request);
-  auto answers = inner_->append(group);
+  auto answers = forwarding_store::append(group);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i])
       continue;
