@@ -90,6 +90,7 @@ public:
   void stop();
 
   std::string url() const;
+  std::uint16_t port() const { return port_; }
   const request_log& log() const { return log_; }
   gates& all_gates() { return gates_; }
 
@@ -328,6 +329,10 @@ void mock_server::stop() {
 
 std::string mock_server::url() const {
   return impl_->url();
+}
+
+std::uint16_t mock_server::port() const {
+  return impl_->port();
 }
 
 std::vector<recorded_request> mock_server::requests() const {

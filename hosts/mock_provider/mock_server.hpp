@@ -72,6 +72,8 @@ public:
 
   /// "http://127.0.0.1:PORT"; empty before `start`.
   std::string url() const;
+  /// 0 before `start`.
+  std::uint16_t port() const;
 
   /// Oldest first.
   std::vector<recorded_request> requests() const;

@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "hosts/mock_provider/mock_server.hpp"
 #include "runtime/provider/curl_transport.hpp"
 #include "tests/contract/http2_front.hpp"
 #include "tests/contract/http_recorder.hpp"
+#include "tests/contract/started_mock.hpp"
 
 namespace rind::provider {
 namespace {
@@ -24,18 +24,12 @@ using test::recorder;
 class http2_contract : public testing::Test {
 protected:
   void serve(const std::string& rules, mock_server_options options = {}) {
-    auto parsed = hosts::mock_provider::parse_script(rules);
-    ASSERT_TRUE(parsed) << parsed.error().message;
-    options.rules = *parsed;
-    server_ = std::make_unique<mock_server>(std::move(options));
-    const auto port = server_->start();
-    ASSERT_TRUE(port) << port.error().message;
-    port_ = *port;
+    server_ = test::started_mock(rules, std::move(options));
   }
 
   void serve_behind_front(const std::string& rules) {
-    ASSERT_NO_FATAL_FAILURE(serve(rules));
-    front_ = std::make_unique<http2_front>(port_);
+    serve(rules);
+    front_ = std::make_unique<http2_front>(server_->port());
     url_ = front_->url();
     ca_file_ = front_->certificate_file();
   }
@@ -68,7 +62,6 @@ protected:
   std::unique_ptr<http2_front> front_;
   curl_transport transport_;
   http_request_id last_id_ = 0;
-  std::uint16_t port_ = 0;
   std::string url_;
   std::string ca_file_;
 };

@@ -9,16 +9,15 @@
 
 #include <gtest/gtest.h>
 
-#include "hosts/mock_provider/mock_server.hpp"
 #include "runtime/provider/chat_codec.hpp"
 #include "runtime/provider/curl_transport.hpp"
 #include "runtime/provider/http_provider.hpp"
+#include "tests/contract/started_mock.hpp"
 
 namespace rind::provider {
 namespace {
 
 using hosts::mock_provider::mock_server;
-using hosts::mock_provider::parse_script;
 
 /// How long a test waits for what must happen before it fails.
 constexpr auto patience = std::chrono::seconds{60};
@@ -99,13 +98,7 @@ sampling_request request_of(const std::string& id, const std::string& text,
 class world {
 public:
   explicit world(const std::string& script) {
-    hosts::mock_provider::mock_server_options options;
-    auto rules = parse_script(script);
-    EXPECT_TRUE(static_cast<bool>(rules)) << (rules ? "" : rules.error().message);
-    if (rules)
-      options.rules = *rules;
-    server = std::make_unique<mock_server>(std::move(options));
-    EXPECT_TRUE(static_cast<bool>(server->start()));
+    server = test::started_mock(script);
     config::provider_settings settings;
     settings.base_url = server->url() + "/v1";
     settings.api_key = config::secret{"sk-test"};

@@ -16,11 +16,11 @@
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
-#include "hosts/mock_provider/mock_server.hpp"
 #include "runtime/provider/curl_transport.hpp"
 #include "tests/contract/http_recorder.hpp"
 #include "tests/contract/raw_server.hpp"
 #include "tests/contract/self_signed.hpp"
+#include "tests/contract/started_mock.hpp"
 
 namespace rind::provider {
 namespace {
@@ -48,12 +48,7 @@ protected:
   }
 
   mock_server& serve(const std::string& rules, mock_server_options options = {}) {
-    auto parsed = hosts::mock_provider::parse_script(rules);
-    EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
-    options.rules = *parsed;
-    server_ = std::make_unique<mock_server>(std::move(options));
-    const auto port = server_->start();
-    EXPECT_TRUE(port) << (port ? "" : port.error().message);
+    server_ = test::started_mock(rules, std::move(options));
     return *server_;
   }
 

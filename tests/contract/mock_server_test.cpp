@@ -15,7 +15,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "hosts/mock_provider/mock_server.hpp"
+#include "tests/contract/started_mock.hpp"
 
 namespace rind::hosts::mock_provider {
 namespace {
@@ -145,26 +145,17 @@ std::vector<spoken> all_formats() {
 class mock_server_contract : public testing::Test {
 protected:
   mock_server& serve(const std::string& text = "") {
-    auto rules = parse_script(text);
-    EXPECT_TRUE(rules) << (rules ? "" : rules.error().message);
-    mock_server_options options;
-    if (rules)
-      options.rules = std::move(*rules);
-    server_ = std::make_unique<mock_server>(std::move(options));
-    const auto port = server_->start();
-    EXPECT_TRUE(port) << (port ? "" : port.error().message);
-    port_ = port ? *port : std::uint16_t{0};
+    server_ = test::started_mock(text);
     return *server_;
   }
 
   std::unique_ptr<mock_server> server_;
-  std::uint16_t port_ = 0;
 };
 
 /// Whatever stood behind a reply would stand before the next one, or before the end.
 TEST_F(mock_server_contract, nothing_follows_a_reply_on_a_kept_connection_in_any_format) {
   serve(R"({"match":{"contains":"empty body"},"times":0,"answer":{"status":503,"body":""}})");
-  bare_client client{port_};
+  bare_client client{server_->port()};
   for (const auto& format : all_formats()) {
     auto streamed = format.body;
     streamed["stream"] = true;
@@ -205,12 +196,12 @@ TEST_F(mock_server_contract, a_gate_holds_streams_after_their_first_chunk_until_
     return read_chunk(client);
   };
   for (const auto& format : all_formats()) {
-    bare_client leaving{port_};
+    bare_client leaving{server_->port()};
     read_to_the_gate(leaving, format);
   }
   // The gate still knows of those that left: to open it must do no harm.
   ASSERT_TRUE(server.wait_for_connections(0, 60'000));
-  bare_client staying{port_};
+  bare_client staying{server_->port()};
   EXPECT_EQ(read_to_the_gate(staying, all_formats().front()).find("three"), std::string::npos);
   server.open_gate("all here");
   std::string rest;
@@ -222,7 +213,7 @@ TEST_F(mock_server_contract, a_gate_holds_streams_after_their_first_chunk_until_
 
 TEST_F(mock_server_contract, requests_sent_ahead_are_answered_one_after_the_other) {
   serve();
-  bare_client client{port_};
+  bare_client client{server_->port()};
   std::string all;
   for (const auto& format : all_formats())
     all += request_bytes(format.path, format.body);
@@ -234,7 +225,7 @@ TEST_F(mock_server_contract, requests_sent_ahead_are_answered_one_after_the_othe
 
 TEST_F(mock_server_contract, an_error_comes_in_the_envelope_of_its_path) {
   auto& server = serve(R"({"times":0,"answer":{"status":500}})");
-  bare_client client{port_};
+  bare_client client{server_->port()};
   for (const auto& format : all_formats()) {
     client.send(request_bytes(format.path, format.body));
     EXPECT_TRUE(read_reply(client).body.starts_with(format.in_error)) << format.path;
@@ -249,7 +240,7 @@ TEST_F(mock_server_contract, an_error_comes_in_the_envelope_of_its_path) {
 TEST_F(mock_server_contract, a_body_over_the_bound_is_refused_in_the_envelope_of_its_path) {
   serve();
   for (const auto& format : all_formats()) {
-    bare_client client{port_};
+    bare_client client{server_->port()};
     client.send("POST " + std::string{format.path} + " HTTP/1.1\r\nHost: mock\r\nContent-Length: " +
                 std::to_string(request_body_bytes_max + 1) + "\r\n\r\n");
     const auto got = read_reply(client);
@@ -260,7 +251,7 @@ TEST_F(mock_server_contract, a_body_over_the_bound_is_refused_in_the_envelope_of
 
 TEST_F(mock_server_contract, a_key_is_never_kept) {
   auto& server = serve();
-  bare_client client{port_};
+  bare_client client{server_->port()};
   for (const auto& format : all_formats()) {
     client.send(request_bytes(format.path, format.body));
     read_reply(client);

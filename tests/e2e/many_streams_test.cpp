@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "hosts/client/protocol_client.hpp"
-#include "hosts/mock_provider/mock_server.hpp"
 #include "runtime/provider/curl_transport.hpp"
+#include "tests/contract/started_mock.hpp"
 #include "tests/e2e/lone_host.hpp"
 
 namespace rind::e2e {
@@ -160,14 +160,7 @@ protected:
         for (const auto& answer : fate_of(all, i).answers)
           text += json{{"conversation", session_of(i)}, {"answer", answer}}.dump() + "\n";
     }
-    auto rules = hosts::mock_provider::parse_script(text);
-    if (!rules)
-      throw std::runtime_error(rules.error().message);
-    hosts::mock_provider::mock_server_options options;
-    options.rules = std::move(*rules);
-    mock_ = std::make_unique<hosts::mock_provider::mock_server>(std::move(options));
-    if (const auto port = mock_->start(); !port)
-      throw std::runtime_error(port.error().message);
+    mock_ = test::started_mock(text);
     const auto provider = [&](const std::string& name, const std::string& model,
                               const std::string& more) {
       return "[[providers]]\nname = \"" + name + "\"\nbase_url = \"" + mock_->url() + "/v1\"\n" +

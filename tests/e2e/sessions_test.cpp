@@ -141,9 +141,9 @@ TEST_F(sessions_of_a_journal, what_cannot_be_read_is_named_and_hides_nobody_else
 
 TEST_F(sessions_of_a_journal, a_price_with_a_faulty_part_is_none) {
   for (const auto* part : {"\"x\"", "-1", "true"}) {
-    const auto shown =
-        run({"usage", "one", "--json"},
-            settings("price = { input = 3, cached_input = " + std::string(part) + ", output = 15 }"));
+    const auto shown = run(
+        {"usage", "one", "--json"},
+        settings("price = { input = 3, cached_input = " + std::string(part) + ", output = 15 }"));
     EXPECT_EQ(shown.exit_code, 0) << part;
     EXPECT_NE(shown.errors.find("price.cached_input"), std::string::npos) << shown.errors;
     EXPECT_FALSE(json_lines(shown.output).at(0).contains("cost")) << part << shown.output;

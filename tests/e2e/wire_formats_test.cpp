@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "hosts/mock_provider/mock_server.hpp"
+#include "tests/contract/started_mock.hpp"
 #include "tests/e2e/lone_host.hpp"
 
 namespace rind::e2e {
@@ -32,14 +32,7 @@ public:
     std::string text;
     for (const auto& rule : script)
       text += rule.dump() + "\n";
-    auto rules = hosts::mock_provider::parse_script(text);
-    if (!rules)
-      throw std::runtime_error(rules.error().message);
-    hosts::mock_provider::mock_server_options options;
-    options.rules = std::move(*rules);
-    mock_ = std::make_unique<hosts::mock_provider::mock_server>(std::move(options));
-    if (const auto port = mock_->start(); !port)
-      throw std::runtime_error(port.error().message);
+    mock_ = test::started_mock(text);
     kit::write_file(host_.file("key"), "k-test");
     kit::write_file(host_.file("rind.toml"),
                     "[[providers]]\nname = \"mock\"\nbase_url = \"" + mock_->url() +
