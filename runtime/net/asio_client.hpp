@@ -7,6 +7,8 @@
 
 #include "messages/result.hpp"
 #include "runtime/net/connection_port.hpp"
+#include "runtime/net/tcp_address.hpp"
+#include "runtime/net/tls.hpp"
 
 namespace rind::net {
 
@@ -25,6 +27,12 @@ public:
   /// Connects to a Unix socket; waits at most connect_timeout_ms. Failures as of connect_unix_path,
   /// and unavailable after `stop`.
   result<connection_ptr> connect_unix(const std::string& path, connect_callback on_connect);
+  /// Connects over TCP, and agrees on TLS where `tls` is given; waits at most connect_timeout_ms
+  /// and tls_handshake_default_ms. The callback is called after that. Failures as of
+  /// connect_tcp_address, and unavailable where TLS is not agreed on (it says why the server is not
+  /// trusted) or after `stop`. Not from a callback.
+  result<connection_ptr> connect_tcp(const tcp_address& address, tls_side_ptr tls,
+                                     connect_callback on_connect);
   /// Takes a connected stream socket (one end of a socketpair) and owns it from here, also where it
   /// fails.
   result<connection_ptr> adopt(int fd, connect_callback on_connect);
@@ -33,6 +41,8 @@ public:
   void stop();
 
 private:
+  result<connection_ptr> adopt(int fd, tls_side_ptr tls, connect_callback on_connect);
+
   struct state;
   std::shared_ptr<state> state_;
 };

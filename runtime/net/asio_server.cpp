@@ -1,10 +1,12 @@
 // Listeners: accept, ask the callback, and survive a system that has nothing left to give.
 #include "runtime/net/asio_server.hpp"
 
+#include <array>
 #include <chrono>
-#include <future>
+#include <utility>
 
 #include <boost/asio/basic_socket_acceptor.hpp>
+#include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,11 +33,35 @@ bool is_of_one_peer(const error_code& error) {
          error == errc::operation_would_block;
 }
 
+std::string name_of_peer(const protocol::socket& stream) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  auto* address = reinterpret_cast<sockaddr*>(&storage);
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (::getpeername(const_cast<protocol::socket&>(stream).native_handle(), address, &size) != 0 ||
+      ::getnameinfo(address, size, host.data(), host.size(), port.data(), port.size(),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return "a peer that is gone";
+  return std::string(host.data()) + " port " + port.data();
+}
+
+} // namespace
+
+/// A socket to listen on, and what stands for it.
+struct asio_server::listening {
+  int fd = -1; // the listener's to close
+  int family = AF_UNIX;
+  std::string name;
+  tls_side_ptr tls; // null: none is spoken
+  std::function<void()> on_close;
+};
+
 /// One listening socket; everything but construction happens on the loop's thread.
-class listener : public std::enable_shared_from_this<listener> {
+class asio_server::listener : public std::enable_shared_from_this<listener> {
 public:
   listener(std::shared_ptr<io_loop> loop, std::shared_ptr<connection_set> set,
-           const server_options& options, bound_socket bound, accept_callback on_accept)
+           const server_options& options, listening bound, accept_callback on_accept)
       : loop_(std::move(loop)),
         set_(std::move(set)),
         options_(options),
@@ -47,8 +73,13 @@ public:
   /// Takes the descriptor over.
   error_code open() {
     error_code error;
-    acceptor_.assign(protocol(AF_UNIX, 0), bound_.fd, error);
+    acceptor_.assign(protocol(bound_.family, 0), bound_.fd, error);
     return error;
+  }
+
+  void renew_tls(const tls_side_ptr& tls) {
+    if (bound_.tls)
+      bound_.tls = tls;
   }
 
   void accept() {
@@ -69,9 +100,8 @@ public:
   void wake() { pause_.cancel(); }
 
   void close() {
-    if (!acceptor_.is_open())
-      return;
-    remove_bound(bound_);
+    if (const auto last = std::exchange(bound_.on_close, nullptr))
+      last();
     error_code ignored; // closed either way
     acceptor_.close(ignored);
     pause_.cancel();
@@ -80,15 +110,33 @@ public:
 
 private:
   void admit(protocol::socket stream) {
-    const bool full = set_->open.size() >= options_.connections_max;
-    const auto connection = std::make_shared<socket_connection>(loop_, set_, std::move(stream));
-    if (full)
-      return connection->refuse(options_.full_line);
-    auto decision = on_accept_(connection);
+    const auto taken = set_->open.size();
+    if (taken >= options_.connections_max + refusals_at_once_max)
+      return;
+    const bool full = taken >= options_.connections_max;
+    auto peer = bound_.tls ? name_of_peer(stream) : std::string();
+    const auto made =
+        std::make_shared<socket_connection>(loop_, set_, std::move(stream), bound_.tls);
+    made->agree(options_.tls_handshake_ms,
+                [self = shared_from_this(), made, full,
+                 peer = std::move(peer)](const std::optional<failure>& why) {
+                  if (why)
+                    self->report(peer + " is refused: " + why->message);
+                  else if (full)
+                    made->refuse(self->options_.full_line);
+                  else
+                    self->decide(made);
+                });
+  }
+
+  void decide(const std::shared_ptr<socket_connection>& made) {
+    if (!on_accept_)
+      return made->close(); // nobody listens any more
+    auto decision = on_accept_(made);
     if (auto* events = std::get_if<connection_events>(&decision))
-      connection->start(std::move(*events));
+      made->start(std::move(*events));
     else
-      connection->refuse(std::move(std::get<refusal>(decision).final_line));
+      made->refuse(std::move(std::get<refusal>(decision).final_line));
   }
 
   void pause(const error_code& error) {
@@ -107,20 +155,17 @@ private:
 
   void report(const std::string& what) {
     if (options_.on_problem)
-      options_.on_problem(
-          make_failure(rind::error_code::unavailable, "socket " + bound_.path + ": " + what));
+      options_.on_problem(make_failure(rind::error_code::unavailable, bound_.name + ": " + what));
   }
 
   std::shared_ptr<io_loop> loop_;
   std::shared_ptr<connection_set> set_;
   const server_options& options_;
-  bound_socket bound_;
+  listening bound_;
   accept_callback on_accept_;
   boost::asio::basic_socket_acceptor<protocol> acceptor_;
   boost::asio::steady_timer pause_;
 };
-
-} // namespace
 
 struct asio_server::state {
   server_options options;
@@ -158,12 +203,33 @@ result<done> asio_server::listen_unix(const std::string& path, accept_callback o
   const auto bound = bind_unix(path);
   if (!bound)
     return bound.error();
-  const auto made = std::make_shared<listener>(state_->loop, state_->set, state_->options, *bound,
-                                               std::move(on_accept));
+  return listen(
+      {bound->fd, AF_UNIX, "socket " + path, nullptr, [socket = *bound] { remove_bound(socket); }},
+      std::move(on_accept));
+}
+
+result<std::uint16_t> asio_server::listen_tcp(const tcp_address& address, tls_side_ptr tls,
+                                              accept_callback on_accept) {
+  const auto bound = bind_tcp(address);
+  if (!bound)
+    return bound.error();
+  const auto name = to_string(tcp_address{address.host, bound->port});
+  if (auto heard =
+          listen({bound->fd, bound->family, name, std::move(tls), nullptr}, std::move(on_accept));
+      !heard)
+    return heard.error();
+  return bound->port;
+}
+
+result<done> asio_server::listen(listening socket, accept_callback on_accept) {
+  const auto name = socket.name;
+  const auto fd = socket.fd;
+  const auto made = std::make_shared<listener>(state_->loop, state_->set, state_->options,
+                                               std::move(socket), std::move(on_accept));
   if (const auto error = made->open()) {
-    remove_bound(*bound);
-    ::close(bound->fd);
-    return make_failure(rind::error_code::unavailable, "socket " + path + ": " + error.message());
+    made->close();
+    ::close(fd);
+    return make_failure(rind::error_code::unavailable, name + ": " + error.message());
   }
   const bool taken = state_->loop->post([state = state_, made] {
     state->listeners.push_back(made);
@@ -172,8 +238,14 @@ result<done> asio_server::listen_unix(const std::string& path, accept_callback o
   if (taken)
     return done{};
   made->close();
-  return make_failure(rind::error_code::server_stopping,
-                      "socket " + path + ": the server has stopped");
+  return make_failure(rind::error_code::server_stopping, name + ": the server has stopped");
+}
+
+void asio_server::renew_tls(tls_side_ptr tls) {
+  state_->loop->post([state = state_, tls = std::move(tls)] {
+    for (const auto& one : state->listeners)
+      one->renew_tls(tls);
+  });
 }
 
 void asio_server::stop_listening() {

@@ -22,6 +22,11 @@ inline constexpr int close_write_ms = 5'000;
 /// are not lost by a reset.
 inline constexpr int close_linger_ms = 500;
 
+/// How long connecting may wait for a server that does not accept.
+inline constexpr int connect_timeout_ms = 5'000;
+/// Connections that wait for the server in the system.
+inline constexpr int listen_backlog = 1'024;
+
 /// What a connection tells its owner. Called on the thread of the connection, one at a time: do not
 /// block in it, do not throw. The functions are released after `on_closed`; what they hold lives no
 /// longer than that.

@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include <boost/asio/error.hpp>
-#include <boost/asio/write.hpp>
 #include <poll.h>
 
 namespace rind::net {
@@ -20,13 +19,18 @@ constexpr std::size_t gathered_writes_max = 16;
 
 using boost::system::error_code;
 
+failure no_tls(const std::string& why) {
+  return make_failure(rind::error_code::unavailable, "TLS was not agreed on: " + why);
+}
+
 } // namespace
 
 socket_connection::socket_connection(std::shared_ptr<io_loop> loop,
-                                     std::shared_ptr<connection_set> set, socket stream)
+                                     std::shared_ptr<connection_set> set, socket bare,
+                                     tls_side_ptr tls)
     : loop_(std::move(loop)),
       set_(std::move(set)),
-      stream_(std::move(stream)),
+      stream_(make_byte_stream(std::move(bare), std::move(tls))),
       deadline_(loop_->context()),
       read_bytes_(read_min_bytes) {}
 
@@ -56,6 +60,35 @@ void socket_connection::enter() {
   set_->count = set_->open.size();
 }
 
+void socket_connection::agree(int deadline_ms, agreed_callback then) {
+  if (!stream_->needs_handshake())
+    return then(std::nullopt);
+  agreed_ = std::move(then);
+  phase_ = phase::agreeing;
+  enter();
+  if (set_->stopping)
+    return close();
+  deadline_.expires_after(std::chrono::milliseconds(deadline_ms));
+  deadline_.async_wait([self = shared_from_this()](const error_code& error) {
+    if (!error)
+      self->agreed(boost::asio::error::timed_out);
+  });
+  stream_->handshake([self = shared_from_this()](const error_code& error) { self->agreed(error); });
+}
+
+void socket_connection::agreed(const error_code& error) {
+  if (phase_ != phase::agreeing)
+    return; // closed, which has told so
+  deadline_.cancel();
+  const auto then = std::exchange(agreed_, nullptr);
+  if (error) {
+    close();
+    return then(no_tls(error.message()));
+  }
+  phase_ = phase::open;
+  then(std::nullopt);
+}
+
 void socket_connection::start(connection_events events) {
   events_ = std::move(events);
   enter();
@@ -79,18 +112,18 @@ void socket_connection::read() {
     return;
   reading_ = true;
   read_buffer_.resize(read_bytes_);
-  stream_.async_read_some(boost::asio::buffer(read_buffer_),
-                          [self = shared_from_this()](const error_code& error, std::size_t bytes) {
-                            self->reading_ = false;
-                            if (self->phase_ == phase::closed)
-                              return;
-                            if (error == boost::asio::error::eof)
-                              self->end_of_input();
-                            else if (error)
-                              self->close();
-                            else
-                              self->take(bytes);
-                          });
+  stream_->read(boost::asio::buffer(read_buffer_),
+                [self = shared_from_this()](const error_code& error, std::size_t bytes) {
+                  self->reading_ = false;
+                  if (self->phase_ == phase::closed)
+                    return;
+                  if (error == boost::asio::error::eof)
+                    self->end_of_input();
+                  else if (error)
+                    self->close();
+                  else
+                    self->take(bytes);
+                });
 }
 
 void socket_connection::take(std::size_t bytes) {
@@ -125,14 +158,15 @@ void socket_connection::end_of_input() {
 }
 
 void socket_connection::watch_for_hangup() {
-  stream_.async_wait(socket::wait_error, [self = shared_from_this()](const error_code& error) {
-    if (!error && self->phase_ == phase::open && self->hung_up())
-      self->close();
-  });
+  stream_->bare().async_wait(socket::wait_error,
+                             [self = shared_from_this()](const error_code& error) {
+                               if (!error && self->phase_ == phase::open && self->hung_up())
+                                 self->close();
+                             });
 }
 
 bool socket_connection::hung_up() {
-  pollfd state{stream_.native_handle(), 0, 0};
+  pollfd state{stream_->bare().native_handle(), 0, 0};
   return ::poll(&state, 1, 0) == 1 && (state.revents & (POLLHUP | POLLERR)) != 0;
 }
 
@@ -156,19 +190,18 @@ void socket_connection::write() {
   parts.reserve(count);
   for (const auto& piece : in_flight_)
     parts.push_back(boost::asio::buffer(piece));
-  boost::asio::async_write(stream_, parts,
-                           [self = shared_from_this()](const error_code& error, std::size_t bytes) {
-                             self->in_flight_.clear();
-                             if (self->phase_ == phase::closed)
-                               return;
-                             if (error)
-                               return self->close();
-                             if (self->events_.on_written)
-                               self->events_.on_written(bytes);
-                             self->write();
-                             if (self->phase_ == phase::closing && self->in_flight_.empty())
-                               self->linger();
-                           });
+  stream_->write(parts, [self = shared_from_this()](const error_code& error, std::size_t bytes) {
+    self->in_flight_.clear();
+    if (self->phase_ == phase::closed)
+      return;
+    if (error)
+      return self->close();
+    if (self->events_.on_written)
+      self->events_.on_written(bytes);
+    self->write();
+    if (self->phase_ == phase::closing && self->in_flight_.empty())
+      self->linger();
+  });
 }
 
 void socket_connection::begin_closing() {
@@ -183,8 +216,7 @@ void socket_connection::begin_closing() {
 
 void socket_connection::linger() {
   phase_ = phase::lingering;
-  error_code ignored; // a peer that is gone already shows as the end of input
-  stream_.shutdown(socket::shutdown_send, ignored);
+  stream_->end_writing();
   if (ended_)
     return close();
   close_after(close_linger_ms);
@@ -204,8 +236,7 @@ void socket_connection::close() {
     return;
   phase_ = phase::closed;
   deadline_.cancel();
-  error_code ignored; // closed either way
-  stream_.close(ignored);
+  stream_->close();
   waiting_.clear();
   const auto self = shared_from_this(); // the set may hold the last reference
   set_->open.erase(self);
@@ -213,6 +244,8 @@ void socket_connection::close() {
   const auto events = std::exchange(events_, {});
   if (events.on_closed)
     events.on_closed();
+  if (const auto then = std::exchange(agreed_, nullptr))
+    then(no_tls("the connection was closed"));
   if (set_->on_removed)
     set_->on_removed();
 }

@@ -5,13 +5,14 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "runtime/net/byte_stream.hpp"
 #include "runtime/net/connection_port.hpp"
 #include "runtime/net/io_loop.hpp"
 
@@ -32,26 +33,34 @@ struct connection_set {
 class socket_connection final : public connection,
                                 public std::enable_shared_from_this<socket_connection> {
 public:
-  using socket = boost::asio::generic::stream_protocol::socket;
+  using socket = byte_stream::socket;
+  /// Null: the peers agreed. Else why they did not; the connection is closed then.
+  using agreed_callback = std::function<void(std::optional<failure>)>;
 
-  socket_connection(std::shared_ptr<io_loop> loop, std::shared_ptr<connection_set> set,
-                    socket stream);
+  /// `tls` null: the bytes go as they are.
+  socket_connection(std::shared_ptr<io_loop> loop, std::shared_ptr<connection_set> set, socket bare,
+                    tls_side_ptr tls = nullptr);
 
   void send(std::string bytes) override;
   void consumed(std::size_t bytes) override;
   void close_after_writes() override;
   void close_now() override;
 
-  // On the loop's thread only; one of the two, once.
+  // On the loop's thread only.
+  /// Once, before the next two: agrees with the peer on TLS, where there is any, within the
+  /// deadline. May call back before it returns.
+  void agree(int deadline_ms, agreed_callback then);
+  // One of the two, once.
   void start(connection_events events);
   void refuse(std::string final_line);
   /// On the loop's thread only.
   void close();
 
 private:
-  enum class phase : std::uint8_t { open, closing, lingering, closed };
+  enum class phase : std::uint8_t { agreeing, open, closing, lingering, closed };
 
   void enter();
+  void agreed(const byte_stream::error_code& error);
   void read();
   void take(std::size_t bytes);
   void end_of_input();
@@ -65,9 +74,10 @@ private:
 
   std::shared_ptr<io_loop> loop_;
   std::shared_ptr<connection_set> set_;
-  socket stream_;
+  std::unique_ptr<byte_stream> stream_;
   boost::asio::steady_timer deadline_;
   connection_events events_;
+  agreed_callback agreed_; // while agreeing
   phase phase_ = phase::open;
   bool reading_ = false;
   bool ended_ = false; // the peer sends no more

@@ -15,6 +15,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "runtime/net/connection_port.hpp"
+#include "runtime/net/owned_fd.hpp"
+
 namespace rind::net {
 
 namespace {
@@ -22,23 +25,6 @@ namespace {
 constexpr mode_t socket_mode = 0600;
 constexpr int folder_lock_tries = 100;
 constexpr auto folder_lock_wait = std::chrono::milliseconds(10);
-
-/// A descriptor that is closed with its scope unless released.
-class owned_fd {
-public:
-  explicit owned_fd(int fd) : fd_(fd) {}
-  ~owned_fd() {
-    if (fd_ >= 0)
-      ::close(fd_);
-  }
-  owned_fd(const owned_fd&) = delete;
-  owned_fd& operator=(const owned_fd&) = delete;
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
-private:
-  int fd_;
-};
 
 failure unavailable(const std::string& path, const std::string& what, int error) {
   return make_failure(error_code::unavailable,

@@ -10,11 +10,6 @@
 
 namespace rind::net {
 
-/// How long connecting may wait for a server that does not accept.
-inline constexpr int connect_timeout_ms = 5'000;
-/// Connections that wait for the server in the system.
-inline constexpr int listen_backlog = 1'024;
-
 /// A listening socket and the file that stands for it. The file is known by its numbers, so that a
 /// later one is never removed.
 struct bound_socket {
