@@ -208,7 +208,7 @@ using connection_actor =
     caf::typed_actor<tells<session_event_message>, tells<bytes_received>, tells<bytes_written>,
                      tells<input_ended>, tells<connection_closed>,
                      /// End the connection after what is queued was written.
-                     tells<close_connection>>;
+                     tells<close_connection>, tells<tokens_changed>, tells<quiet_tick>>;
 
 } // namespace rind::actors
 
@@ -295,5 +295,7 @@ RIND_ACTOR_MESSAGE(bytes_written)
 RIND_ACTOR_MESSAGE(input_ended)
 RIND_ACTOR_MESSAGE(connection_closed)
 RIND_ACTOR_MESSAGE(close_connection)
+RIND_ACTOR_MESSAGE(tokens_changed)
+RIND_ACTOR_MESSAGE(quiet_tick)
 #undef RIND_ACTOR_MESSAGE
 RIND_END_LOCAL_MESSAGES()

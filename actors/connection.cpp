@@ -19,6 +19,8 @@ connection::connection(caf::actor_config& cfg, node_ptr n, directory_actor direc
 
 connection::behavior_type connection::make_behavior() {
   set_down_handler([this](const caf::down_msg& m) { on_down(m); });
+  if (options_.over_network)
+    look_again_in(node_->settings.server.initialize_timeout_ms);
   return {
       [this](const session_event_message& m) { on_event(m); },
       [this](const bytes_received& b) { on_bytes(b); },
@@ -26,12 +28,15 @@ connection::behavior_type connection::make_behavior() {
       [this](const input_ended&) { on_input_ended(); },
       [this](const connection_closed&) { on_closed(); },
       [this](const close_connection&) { leave(); },
+      [this](const tokens_changed&) { on_tokens_changed(); },
+      [this](const quiet_tick&) { on_quiet_tick(); },
   };
 }
 
 void connection::on_exit() {
   handles_.clear();
   open_.clear();
+  pass_ = {};
   destroy(directory_);
   node_.reset();
 }
@@ -41,6 +46,7 @@ void connection::on_exit() {
 void connection::on_bytes(const bytes_received& b) {
   if (closing_ || gone_)
     return wire_->consumed(b.bytes.size());
+  ++activity_;
   lines_.push(b.bytes);
   unread_bytes_ += b.bytes.size();
   read_lines();
@@ -79,12 +85,17 @@ void connection::take_line(const std::string& line) {
     return push(protocol::error_frame(refused->request_id, refused->error));
   auto& request = std::get<protocol::request>(read);
   const auto s = next_serial_++;
-  open_[s] = {request.request_id, {}, {}};
+  open_[s] = {request.request_id, {}, {}, false};
   auto call = protocol::read_call(request.method, request.params);
   if (!call)
     return refuse(s, call.error());
   if (!initialized_ && !protocol::allowed_before_initialize(*call))
     return refuse(s, make_failure(error_code::not_initialized, "initialize comes first"));
+  if (initialized_) {
+    if (auto begun = pass_.begin_request(); !begun)
+      return refuse(s, begun.error());
+    open_[s].is_counted = true;
+  }
   if (changes_current(*call))
     barrier_ = s;
   dispatch(s, *call);
@@ -99,7 +110,9 @@ bool connection::changes_current(const protocol::method_call& call) {
 }
 
 void connection::close_request(serial s) {
-  open_.erase(s);
+  const auto closed = open_.extract(s);
+  if (!closed.empty() && closed.mapped().is_counted)
+    pass_.end_request();
   if (barrier_ == s)
     barrier_ = 0;
 }
@@ -135,6 +148,8 @@ void connection::refuse(serial s, const failure& why) {
   if (i == open_.end())
     return;
   explicit_.erase(i->second.subscribes);
+  if (barrier_ == 0 || barrier_ == s)
+    count_followed(); // else the session that is about to become current is counted already
   answer(s, protocol::error_frame(i->second.id, why));
 }
 
@@ -175,6 +190,7 @@ void connection::flush() {
       bytes += *frame;
   }
   if (!bytes.empty()) {
+    ++activity_;
     in_write_bytes_ = bytes.size();
     wire_->send(std::move(bytes));
   } else if (closing_) {
@@ -208,6 +224,11 @@ void connection::leave_if_done() {
 void connection::leave() {
   closing_ = true;
   flush();
+}
+
+void connection::leave_with(const failure& why) {
+  push(protocol::error_frame(nullptr, why));
+  leave();
 }
 
 void connection::on_closed() {

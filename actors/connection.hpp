@@ -11,6 +11,7 @@
 
 #include "actors/node.hpp"
 #include "runtime/net/connection_port.hpp"
+#include "runtime/protocol/access_list.hpp"
 #include "runtime/protocol/frames.hpp"
 #include "runtime/protocol/outgoing_queue.hpp"
 #include "runtime/protocol/requests.hpp"
@@ -24,6 +25,8 @@ inline constexpr std::size_t open_requests_max = 512;
 inline constexpr std::size_t unsent_responses_max_bytes = 8u << 20;
 /// Bytes handed to the system in one write.
 inline constexpr std::size_t write_bytes_max = 256u << 10;
+/// Wrong tokens that a client may try on one connection.
+inline constexpr int token_tries_max = 3;
 /// How often a command is sent again to a session that was let go while it was on its way.
 inline constexpr int session_tries_max = 3;
 
@@ -33,7 +36,8 @@ struct connection_options {
                                // newest, or a new one
   bool resume_latest = false;  // without a default: the session with the newest change
   bool stop_host_on_shutdown = false; // stdio: `shutdown` stops the host before it is answered
-  std::string token;                  // that the client must give; empty: none
+  std::shared_ptr<const protocol::access_list> access; // who may come in; null: everybody
+  bool over_network = false; // has to initialize in time, and is not kept while it is idle
 };
 
 class connection final : public connection_actor::base {
@@ -52,8 +56,9 @@ private:
   /// nothing.
   struct open_request {
     request_id id;
-    std::string session_id; // that is asked; empty: none
-    std::string subscribes; // to this session, unless it is refused; empty: to none
+    std::string session_id;  // that is asked; empty: none
+    std::string subscribes;  // to this session, unless it is refused; empty: to none
+    bool is_counted = false; // by the pass
   };
   using serial = std::uint64_t;
 
@@ -71,6 +76,17 @@ private:
   void flush();
   void give_up();
   void leave();
+  void leave_with(const failure& why);
+
+  // -- who may stay (connection_access.cpp) --
+  /// Lets the client in, or refuses the request.
+  bool enter(serial s, const std::string& token);
+  /// Whether it may follow this session, too, beside those that stay; else the request is refused.
+  bool may_follow(serial s, const std::string& session_id, bool in_place_of_current);
+  void count_followed();
+  void on_tokens_changed();
+  void on_quiet_tick();
+  void look_again_in(std::int64_t delay_ms);
 
   // -- requests --
   static bool changes_current(const protocol::method_call& call);
@@ -144,6 +160,10 @@ private:
   bool input_ended_ = false;
   bool rest_taken_ = false; // what stood after the last newline
   bool initialized_ = false;
+  protocol::access_pass pass_;
+  int wrong_tokens_ = 0;
+  std::uint64_t activity_ = 0; // goes up when anything comes or leaves
+  std::uint64_t activity_at_tick_ = 0;
   std::string current_;
   std::map<std::string, session_actor> handles_;
   std::map<caf::actor_addr, std::string> by_address_;

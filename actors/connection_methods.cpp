@@ -4,7 +4,6 @@
 #include "messages/json.hpp"
 #include "messages/version.hpp"
 #include "runtime/protocol/command_texts.hpp"
-#include "runtime/protocol/secret_compare.hpp"
 
 namespace rind::actors {
 
@@ -90,9 +89,12 @@ void connection::make_current(const std::string& session_id) {
   const auto before = std::exchange(current_, session_id);
   if (!before.empty())
     unsubscribe(before);
+  count_followed();
 }
 
 void connection::answer_session(serial s, const std::string& session_id, bool initialize) {
+  if (!may_follow(s, session_id, true))
+    return;
   ask<session_info_reply>(s, session_id, session_info_query{},
                           [this, s, session_id, initialize](const session_info_reply& r) {
                             if (!r.value)
@@ -120,9 +122,8 @@ void connection::call(serial s, const protocol::calls::ping&) {
 }
 
 void connection::call(serial s, const protocol::calls::initialize& c) {
-  if (!options_.token.empty() && !protocol::equal_in_constant_time(options_.token, c.token))
-    return refuse(
-        s, make_failure(error_code::unauthorized, "initialize needs the token of this server"));
+  if (!enter(s, c.token))
+    return;
   const auto& id = c.session_id.empty() ? options_.default_session : c.session_id;
   if (!id.empty())
     return answer_session(s, id, true);
@@ -180,6 +181,8 @@ void connection::create_session(serial s, const protocol::calls::session_new& c,
   open.system_prompt = c.system_prompt;
   open.auto_compact = c.auto_compact;
   open.overflow_recovery = c.overflow_recovery;
+  if (!may_follow(s, open.session_id, true))
+    return;
   request(directory_, caf::infinite, open)
       .then(
           [this, s, id = open.session_id, initialize](const open_session_reply& r) {
@@ -247,6 +250,8 @@ void connection::call(serial s, const protocol::calls::session_switch& c) {
 
 void connection::call(serial s, const protocol::calls::session_subscribe& c) {
   const auto id = session_of(c.session_id);
+  if (!may_follow(s, id, false))
+    return;
   // Wanted from here on: another session that becomes current before the answer must not end it.
   explicit_.insert(id);
   open_[s].subscribes = id;
@@ -262,6 +267,7 @@ void connection::call(serial s, const protocol::calls::session_unsubscribe& c) {
   const auto id = session_of(c.session_id);
   explicit_.erase(id);
   unsubscribe(id);
+  count_followed();
   answer(s, protocol::subscribed_result(subscribed()));
 }
 
@@ -284,6 +290,7 @@ void connection::call(serial s, const protocol::calls::session_delete& c) {
     explicit_.erase(id);
     if (current_ == id)
       current_.clear();
+    count_followed();
     answer(s, protocol::deleted_result(id));
   });
 }

@@ -311,5 +311,9 @@ struct bytes_written {
 struct input_ended {};
 struct connection_closed {};
 struct close_connection {};
+/// The tokens changed: who came with one that is gone, has to leave.
+struct tokens_changed {};
+/// internal: whether the client has said anything lately
+struct quiet_tick {};
 
 } // namespace rind::actors

@@ -16,10 +16,12 @@
 
 #include "actors/connection.hpp"
 #include "actors/wiring.hpp"
+#include "runtime/config/load.hpp"
 #include "runtime/journal/memory_store.hpp"
 #include "runtime/journal/sqlite_store.hpp"
 #include "runtime/net/asio_server.hpp"
 #include "runtime/net/stdio_server.hpp"
+#include "runtime/protocol/access_list.hpp"
 #include "runtime/protocol/responses.hpp"
 #include "runtime/provider/curl_transport.hpp"
 #include "runtime/provider/embedded_model.hpp"
@@ -57,6 +59,7 @@ struct system::state {
   std::unique_ptr<caf::actor_system> actors;
   wired_node wired;
   std::unique_ptr<net::asio_server> server;
+  std::shared_ptr<protocol::access_list> access;
   std::mutex mutex; // guards stdio and open
   std::map<connection_id, connection_actor> open;
   std::condition_variable all_closed;
@@ -70,17 +73,18 @@ struct system::state {
   void let_clients_read_on();
 
   net::connection_events accept(net::connection_ptr wire, client_options options,
-                                std::function<void()> on_closed);
+                                std::function<void()> on_closed, bool over_network = false);
 };
 
 net::connection_events system::state::accept(net::connection_ptr wire, client_options options,
-                                             std::function<void()> on_closed) {
+                                             std::function<void()> on_closed, bool over_network) {
   connection_options o;
   o.id = next_connection++;
   o.default_session = std::move(options.default_session);
   o.resume_latest = options.resume_latest;
   o.stop_host_on_shutdown = options.stop_host_on_shutdown;
-  o.token = wired.node->settings.server.token.reveal();
+  o.access = access;
+  o.over_network = over_network;
   const auto id = o.id;
   auto handle = connection_actor{
       actors->spawn<connection>(wired.node, wired.directory, std::move(wire), std::move(o))};
@@ -155,6 +159,10 @@ result<std::unique_ptr<system>> system::start(config::settings settings, system_
   if (!wired)
     return wired.error();
   s->wired = std::move(*wired);
+  const auto& limits = s->wired.node->settings.server;
+  s->access = std::make_shared<protocol::access_list>(
+      limits.tokens, protocol::token_limits{limits.token_connections_max, limits.token_requests_max,
+                                            limits.token_sessions_max});
   net::server_options server;
   server.connections_max = static_cast<std::size_t>(s->wired.node->settings.server.connections_max);
   auto full = protocol::error_frame(
@@ -179,6 +187,50 @@ result<done> system::listen_unix(const std::string& path) {
       path, [s](net::connection_ptr wire) -> std::variant<net::connection_events, net::refusal> {
         return s->accept(std::move(wire), {}, {});
       });
+}
+
+namespace {
+
+/// Null: no TLS.
+result<net::tls_side_ptr> tls_of(const config::server_settings& server) {
+  if (server.tls_certificate_file.empty())
+    return net::tls_side_ptr();
+  return net::tls_server(
+      {server.tls_certificate_file, server.tls_key_file, server.tls_client_ca_file});
+}
+
+} // namespace
+
+result<std::uint16_t> system::listen_tcp() {
+  auto* s = state_.get();
+  const auto& server = s->wired.node->settings.server;
+  if (const auto wrong = config::front_door_problem(server))
+    return make_failure(error_code::invalid_request,
+                        "server." + wrong->first + " " + wrong->second);
+  const auto address = net::read_tcp_address(server.listen);
+  if (!address)
+    return address.error();
+  const auto tls = tls_of(server);
+  if (!tls)
+    return tls.error();
+  return s->server->listen_tcp(
+      *address, *tls,
+      [s](net::connection_ptr wire) -> std::variant<net::connection_events, net::refusal> {
+        return s->accept(std::move(wire), {}, {}, true);
+      });
+}
+
+result<done> system::renew_access(const config::server_settings& server) {
+  auto tls = tls_of(server);
+  if (!tls)
+    return tls.error();
+  if (*tls)
+    state_->server->renew_tls(std::move(*tls));
+  state_->access->replace(server.tokens);
+  std::lock_guard guard{state_->mutex};
+  for (const auto& [id, handle] : state_->open)
+    caf::anon_send(handle, tokens_changed{});
+  return done{};
 }
 
 result<done> system::serve_descriptors(int in_fd, int out_fd, client_options options,

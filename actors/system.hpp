@@ -63,6 +63,16 @@ public:
   /// refused (unavailable), as is a path of more than 107 bytes (invalid_request).
   result<done> listen_unix(const std::string& path);
 
+  /// Serves clients over TCP as settings.server says, and answers the port. Fails with
+  /// invalid_request where a rule of S42 is not kept or a file of TLS cannot be used, and with
+  /// unavailable where the port is taken.
+  result<std::uint16_t> listen_tcp();
+
+  /// The tokens, and the certificate over TCP, from here on; nothing else of these settings counts.
+  /// Clients whose token is gone are told so and disconnected. Fails with invalid_request where a
+  /// file of TLS cannot be used: then nothing changes.
+  result<done> renew_access(const config::server_settings& server);
+
   /// Serves one client over a pair of descriptors; they stay the caller's. `on_closed` is called
   /// once, on another thread, when that client is gone.
   result<done> serve_descriptors(int in_fd, int out_fd, client_options options,

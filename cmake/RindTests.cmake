@@ -34,7 +34,8 @@ function(rind_tests name)
   target_compile_definitions(${name} PRIVATE RIND_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   if(arg_PROGRAM)
-    target_compile_definitions(${name} PRIVATE RIND_PROGRAM="$<TARGET_FILE:rind>")
+    target_compile_definitions(${name} PRIVATE RIND_PROGRAM="$<TARGET_FILE:rind>"
+      RIND_DEV_CERTS="${CMAKE_CURRENT_SOURCE_DIR}/scripts/dev-certs")
     add_dependencies(${name} rind)
   endif()
   gtest_discover_tests(${name} TEST_PREFIX "${arg_LABEL}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60

@@ -11,6 +11,7 @@
 
 #include "actors/system.hpp"
 #include "hosts/settings.hpp"
+#include "runtime/net/tcp_address.hpp"
 
 namespace rind::hosts {
 
@@ -33,13 +34,41 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
+/// How to reach a server over TCP; the token is never sent where others can read it.
+result<client::connector> connector_of(const server_address& server, net::asio_client& client) {
+  const auto address = net::read_tcp_address(server.tcp);
+  if (!address)
+    return address.error();
+  if (server.without_tls && !net::is_loopback(*address))
+    return make_failure(error_code::invalid_request,
+                        "--no-tls is for this machine's own addresses; " + server.tcp +
+                            " would see the token go over the network unencrypted");
+  net::tls_side_ptr tls;
+  if (!server.without_tls) {
+    auto made = net::tls_client(server.tls, address->host);
+    if (!made)
+      return made.error();
+    tls = std::move(*made);
+  }
+  return client::connector([&client, address = *address, tls](net::connect_callback on_connect) {
+    return client.connect_tcp(address, tls, std::move(on_connect));
+  });
+}
+
+std::string flag_again(const std::string& flag, const std::string& value) {
+  return value.empty() ? std::string() : " " + flag + " " + shell_word(value);
+}
+
 } // namespace
 
-std::string command_again(const config::settings& settings, const std::string& socket) {
+std::string command_again(const config::settings& settings, const server_address& server) {
   constexpr std::string_view scheme = "sqlite:";
   const std::string program = "rind chat";
-  if (!socket.empty())
-    return program + " --socket " + shell_word(socket);
+  if (server.is_given())
+    return program + flag_again("--socket", server.socket) + flag_again("--connect", server.tcp) +
+           flag_again("--tls-ca", server.tls.ca_file) +
+           flag_again("--tls-certificate", server.tls.certificate_file) +
+           flag_again("--tls-key", server.tls.key_file) + (server.without_tls ? " --no-tls" : "");
   if (settings.journal.compare(0, scheme.size(), scheme) != 0)
     return {};
   return settings.journal == config::settings{}.journal
@@ -47,17 +76,25 @@ std::string command_again(const config::settings& settings, const std::string& s
              : program + " --journal " + shell_word(settings.journal);
 }
 
-int chat_with_host(config::settings settings, const std::string& socket,
+int chat_with_host(config::settings settings, const server_address& server,
                    chat::chat_options options) {
-  options.token = settings.server.token.reveal();
+  if (!settings.server.tokens.empty())
+    options.token = settings.server.tokens.front().value.reveal();
   if (const char* home = std::getenv("HOME"); home && *home)
     options.history_file = std::string{home} + "/.rind_history";
-  options.again = command_again(settings, socket);
+  options.again = command_again(settings, server);
   net::asio_client client;
-  if (!socket.empty())
+  if (!server.socket.empty())
     return chat::run_chat(options, [&](net::connect_callback on_connect) {
-      return client.connect_unix(socket, std::move(on_connect));
+      return client.connect_unix(server.socket, std::move(on_connect));
     });
+  if (!server.tcp.empty()) {
+    const auto connect = connector_of(server, client);
+    if (connect)
+      return chat::run_chat(options, *connect);
+    std::cerr << "rind: error: " << connect.error().message << "\n";
+    return 1;
+  }
   // A person's screen is no place for a log.
   if (settings.log_file.empty())
     settings.log_level = "off";

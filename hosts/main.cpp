@@ -139,12 +139,22 @@ int main(int argc, char** argv) {
   int code = 0;
   settings_flags flags;
 
-  auto* serve_app = app.add_subcommand("serve", "host sessions for clients on a Unix socket");
+  auto* serve_app =
+      app.add_subcommand("serve", "host sessions for clients on a Unix socket or over TCP");
   add_host_settings(*serve_app, flags);
   add_setting(*serve_app, flags, "--socket", "server.socket_path",
               "path of the socket (mode 0600)");
-  serve_app->callback(
-      [&] { code = with_settings(flags, [](auto s) { return serve(std::move(s)); }); });
+  add_setting(*serve_app, flags, "--listen", "server.listen",
+              "HOST:PORT for clients over TCP; they need a token, and TLS but on loopback");
+  add_setting(*serve_app, flags, "--tls-certificate", "server.tls_certificate_file",
+              "PEM file; with it TLS is spoken over TCP");
+  add_setting(*serve_app, flags, "--tls-key", "server.tls_key_file",
+              "PEM file, the key of that certificate");
+  serve_app->callback([&] {
+    code = with_settings(flags, [&](auto s) {
+      return serve(std::move(s), [&] { return rind::hosts::load_settings(flags); });
+    });
+  });
 
   auto* stdio_app =
       app.add_subcommand("app-server", "host sessions for one client on standard input and output");
@@ -178,16 +188,38 @@ int main(int argc, char** argv) {
   auto* chat_app = app.add_subcommand("chat", "talk with a session in the terminal");
   add_host_settings(*chat_app, flags);
   chat::chat_options chat_options;
-  std::string chat_socket;
-  chat_app->add_option("--socket", chat_socket,
-                       "a running `rind serve`; without it a host is started inside");
+  server_address chat_server;
+  auto* chat_socket =
+      chat_app->add_option("--socket", chat_server.socket,
+                           "a running `rind serve`; without one a host is started inside");
+  auto* chat_tcp = chat_app
+                       ->add_option("--connect", chat_server.tcp,
+                                    "HOST:PORT of a running `rind serve`, over TLS; the token "
+                                    "comes from where the settings say, or RIND_TOKEN")
+                       ->excludes(chat_socket);
+  chat_app
+      ->add_option("--tls-ca", chat_server.tls.ca_file,
+                   "PEM file of the authority to believe; without it the system's")
+      ->needs(chat_tcp);
+  auto* chat_certificate = chat_app
+                               ->add_option("--tls-certificate", chat_server.tls.certificate_file,
+                                            "PEM file, for a server that asks its clients for one")
+                               ->needs(chat_tcp);
+  auto* chat_key = chat_app
+                       ->add_option("--tls-key", chat_server.tls.key_file,
+                                    "PEM file, the key of that certificate")
+                       ->needs(chat_certificate);
+  chat_certificate->needs(chat_key);
+  chat_app
+      ->add_flag("--no-tls", chat_server.without_tls, "for a server of this machine without TLS")
+      ->needs(chat_tcp);
   chat_app->add_option("--session", chat_options.session_id, "the session to go on with");
   chat_app->callback([&] {
     const auto run = [&](auto s) {
-      return chat_with_host(std::move(s), chat_socket, chat_options);
+      return chat_with_host(std::move(s), chat_server, chat_options);
     };
-    code = with_settings(chat_socket.empty() ? load_settings(flags) : load_client_settings(flags),
-                         run);
+    code = with_settings(
+        chat_server.is_given() ? load_client_settings(flags) : load_settings(flags), run);
   });
 
   auto* sessions_app = app.add_subcommand("sessions", "look into a journal");

@@ -9,6 +9,7 @@
 #include "actors/system.hpp"
 #include "hosts/settings.hpp"
 #include "hosts/signals.hpp"
+#include "runtime/net/tcp_address.hpp"
 
 namespace rind::hosts {
 
@@ -35,32 +36,70 @@ int exit_code_of(const actors::stop_report& report) {
   return exit_stopped_by_force;
 }
 
+/// Clients that the descriptors of this process have room for.
+unsigned long room_for_clients(const config::server_settings& server) {
+  const auto files = raise_file_limit();
+  return std::min<unsigned long>(files > 2 * descriptors_kept ? (files - descriptors_kept) / 2
+                                                              : files / 4,
+                                 static_cast<unsigned long>(server.connections_max));
+}
+
+/// Opens what the settings ask for; a line each on standard output.
+result<done> open_doors(actors::system& host, const config::server_settings& server,
+                        unsigned long clients) {
+  const auto room = " (room for " + std::to_string(clients) + " clients)";
+  if (!server.socket_path.empty()) {
+    if (auto listening = host.listen_unix(server.socket_path); !listening)
+      return listening;
+    std::cout << "rind: listening on " << server.socket_path << room << std::endl;
+  }
+  if (server.listen.empty())
+    return done{};
+  const auto port = host.listen_tcp();
+  if (!port)
+    return port.error();
+  auto address = *net::read_tcp_address(server.listen);
+  address.port = *port;
+  std::cout << "rind: listening on " << net::to_string(address)
+            << (server.tls_certificate_file.empty() ? " without TLS" : " with TLS") << room
+            << std::endl;
+  return done{};
+}
+
+void renew_access(actors::system& host, const settings_reader& read_again) {
+  const auto settings = read_again();
+  const auto renewed =
+      settings ? host.renew_access(settings->server)
+               : result<done>(make_failure(error_code::invalid_request, "the settings are faulty"));
+  if (renewed)
+    spdlog::info("event=access_renewed tokens={}", settings->server.tokens.size());
+  else
+    spdlog::error("event=access_not_renewed reason=\"{}\"", renewed.error().message);
+}
+
 } // namespace
 
-int serve(config::settings settings) {
-  if (settings.server.socket_path.empty()) {
-    std::cerr << "rind: error: serve needs a socket: --socket PATH\n";
+int serve(config::settings settings, const settings_reader& read_again) {
+  const auto server = settings.server;
+  if (server.socket_path.empty() && server.listen.empty()) {
+    std::cerr << "rind: error: serve needs somewhere to listen: --socket PATH or --listen "
+                 "HOST:PORT\n";
     return 1;
   }
-  signal_waiter signals{SIGTERM, SIGINT};
+  signal_waiter signals{SIGTERM, SIGINT, SIGHUP};
   start_logging(settings);
-  const auto files = raise_file_limit();
-  const auto path = settings.server.socket_path;
-  const auto drain_ms = settings.server.drain_ms;
-  const auto clients = std::min<unsigned long>(
-      files > 2 * descriptors_kept ? (files - descriptors_kept) / 2 : files / 4,
-      static_cast<unsigned long>(settings.server.connections_max));
+  const auto clients = room_for_clients(server);
   auto host = actors::system::start(std::move(settings));
   if (!host)
     return could_not_start(host.error());
-  if (auto listening = (*host)->listen_unix(path); !listening)
-    return could_not_start(listening.error());
-  std::cout << "rind: listening on " << path << " (room for " << clients << " clients)"
+  if (auto opened = open_doors(**host, server, clients); !opened)
+    return could_not_start(opened.error());
+  while (signals.wait() == SIGHUP)
+    renew_access(**host, read_again);
+  std::cout << "rind: stopping, running operations have " << server.drain_ms / 1000.0 << " s"
             << std::endl;
-  signals.wait();
-  std::cout << "rind: stopping, running operations have " << drain_ms / 1000.0 << " s" << std::endl;
   exit_on({SIGTERM, SIGINT}, 1);
-  const auto report = (*host)->stop(drain_ms);
+  const auto report = (*host)->stop(server.drain_ms);
   std::cout << "rind: stopped" << std::endl;
   return exit_code_of(report);
 }

@@ -1,17 +1,22 @@
-// `rind serve` and `rind app-server`: a host for clients over a Unix socket, or for one client over
-// standard input and output.
+// `rind serve` and `rind app-server`: a host for clients over a Unix socket or TCP, or for one client
+// over standard input and output.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "runtime/config/settings.hpp"
 
 namespace rind::hosts {
 
-/// Serves until SIGTERM or SIGINT: new work is refused, what runs may end within the drain time,
+/// Serves on a Unix socket, over TCP, or both, until SIGTERM or SIGINT. SIGHUP reads the tokens and
+/// the certificate anew: `read_again` loads the settings, and tells what is wrong with them itself
+/// where it answers none. At the end new work is refused, what runs may end within the drain time,
 /// the rest is cancelled and committed. A second signal ends the process at once. Exit code 0, or 1
 /// where it could not start.
-int serve(config::settings settings);
+using settings_reader = std::function<std::optional<config::settings>()>;
+int serve(config::settings settings, const settings_reader& read_again);
 
 struct app_server_options {
   std::string session;        // --session; empty: none

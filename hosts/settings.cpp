@@ -64,8 +64,8 @@ std::optional<config::settings> load_client_settings(const settings_flags& flags
     if (value.key.starts_with(token_keys))
       own.values.push_back(value);
     else
-      std::cerr << "rind: warning: with --socket the running host's settings count; " << value.flag
-                << " has no effect\n";
+      std::cerr << "rind: warning: with --socket or --connect the running host's settings count; "
+                << value.flag << " has no effect\n";
   }
   auto loaded = load(own);
   std::erase_if(loaded.problems, [&](const auto& p) {

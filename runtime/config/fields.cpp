@@ -156,8 +156,17 @@ fields fields_of(session_settings& values) {
 fields fields_of(server_settings& values) {
   return {
       text("socket_path", values.socket_path),
+      text("listen", values.listen),
+      text("tls_certificate_file", values.tls_certificate_file),
+      text("tls_key_file", values.tls_key_file),
+      text("tls_client_ca_file", values.tls_client_ca_file),
       text("token_env", values.token_env),
       text("token_file", values.token_file),
+      number("token_connections_max", &values.token_connections_max, 1, count_max),
+      number("token_requests_max", &values.token_requests_max, 1, count_max),
+      number("token_sessions_max", &values.token_sessions_max, 1, count_max),
+      number("initialize_timeout_ms", &values.initialize_timeout_ms, 1, day_ms),
+      number("idle_timeout_ms", &values.idle_timeout_ms, 0, 30 * day_ms),
       number("drain_ms", &values.drain_ms, 0, day_ms),
       number("connections_max", &values.connections_max, 1, count_max),
       number("unsent_bytes_max", &values.unsent_bytes_max, 1'024, bytes_max),

@@ -131,7 +131,7 @@ public:
     auto& values = from_.values;
     for (const auto& s : sections_of(values))
       add(s.members, std::string(s.name));
-    add_secret("server.token", values.server.token);
+    add_tokens(values.server.tokens);
     for (std::size_t p = 0; p < values.providers.size(); ++p)
       add_provider(values.providers[p], element(providers_table, p));
     for (std::size_t t = 0; t < values.tools.size(); ++t)
@@ -158,6 +158,13 @@ private:
       add(fields_of(shown.models[m]), model_key);
       add(fields_of(shown.models[m].price), full_key(model_key, price_table));
     }
+  }
+
+  void add_tokens(const std::vector<named_secret>& tokens) {
+    constexpr const char* key = "server.token";
+    if (tokens.size() < 2)
+      return add_secret(key, tokens.empty() ? secret{} : tokens.front().value);
+    lines_.push_back({key, "\"" + std::to_string(tokens.size()) + " set\"", from_.origin_of(key)});
   }
 
   void add_secret(const std::string& key, const secret& value) {

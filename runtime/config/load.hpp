@@ -14,7 +14,8 @@
 namespace rind::config {
 
 inline constexpr std::size_t settings_file_bytes_max = 1u << 20;
-inline constexpr std::size_t secret_file_bytes_max = 16u << 10;
+inline constexpr std::size_t secret_file_bytes_max = 128u << 10;
+inline constexpr std::size_t tokens_max = 1'000; // of a server
 inline constexpr std::size_t providers_max = 64;
 inline constexpr std::size_t models_max = 256; // of one provider
 inline constexpr std::size_t tools_max = 128;
@@ -84,6 +85,10 @@ loaded load(const sources& from);
 /// The rules that hold between settings. Keys of the problems are those of the lines; `where` is
 /// empty.
 std::vector<problem> validate(const settings& values);
+
+/// S42: the key below [server] that is wrong about clients over TCP, and why.
+std::optional<std::pair<std::string, std::string>>
+front_door_problem(const server_settings& server);
 
 /// The settings file to use: `flag` if it is not empty, else $RIND_CONFIG, else rind/rind.toml
 /// below $XDG_CONFIG_HOME or ~/.config if there is one, else none (empty).

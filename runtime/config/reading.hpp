@@ -38,7 +38,11 @@ void read_toml(std::string_view text, const std::string& path, reading& out);
 /// plain settings are read.
 void settle_models(const sources& from, reading& out);
 
-/// Reads the keys of the providers and the server's token from where the settings say.
+/// A path of the settings file starts where that file is; any other stays as it is.
+std::string beside_its_file(const std::string& path, std::string_view key, const sources& from,
+                            const reading& out);
+
+/// Reads the keys of the providers and the server's tokens from where the settings say.
 void read_secrets(const sources& from, reading& out);
 
 /// Whether the provider with this index was given by the environment or a flag: such a one takes

@@ -54,6 +54,12 @@ private:
   std::string text_;
 };
 
+/// One of several secrets, with a name that logs may show.
+struct named_secret {
+  std::string name;
+  secret value;
+};
+
 struct provider_settings {
   std::string name = "default";
   std::string base_url;        // "https://host/v1"; empty: the embedded model
@@ -115,10 +121,19 @@ struct session_settings {
 
 struct server_settings {
   std::string socket_path;
-  secret token; // the token of a client; empty on a Unix socket; from RIND_TOKEN or as one of the
-                // next two says
+  std::string listen;               // "host:port" for clients over TCP; empty: none
+  std::string tls_certificate_file; // PEM; with it TLS is spoken over TCP
+  std::string tls_key_file;
+  std::string tls_client_ca_file;   // clients need a certificate of it; empty: they need none
+  std::vector<named_secret> tokens; // that clients may show, none: they need none; from RIND_TOKEN
+                                    // or as one of the next two says
   std::string token_env;
-  std::string token_file;
+  std::string token_file;                     // of a server, one a line
+  std::int64_t token_connections_max = 1'000; // S42, of the clients of one token together
+  std::int64_t token_requests_max = 4'096;
+  std::int64_t token_sessions_max = 10'000;
+  std::int64_t initialize_timeout_ms = 10'000; // of a client over TCP
+  std::int64_t idle_timeout_ms = 3'600'000;    // likewise; 0: none
   std::int64_t drain_ms = 10'000;
   std::int64_t connections_max = 4'096;
   std::int64_t unsent_bytes_max = 1 << 20; // S38

@@ -1,5 +1,5 @@
-// The provider that is given without a file, the default model, and the secrets: what is worked out
-// after the plain settings are read.
+// The provider that is given without a file, and the default model: what is worked out after the
+// plain settings are read.
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -136,95 +136,6 @@ void set_given_window(const given_value& window, reading& out) {
     out.note(std::string(embedded_key), window.origin, assign_from_text(*member, window.text));
 }
 
-constexpr bool visible(char c) {
-  return c > ' ' && c <= '~';
-}
-
-/// The secret inside of the text, or what is wrong with it. Never repeats the text.
-std::optional<secret> secret_from(std::string text, std::string& why_not) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
-  text.erase(text.begin(), std::find_if_not(text.begin(), text.end(), blank));
-  text.erase(std::find_if_not(text.rbegin(), text.rend(), blank).base(), text.end());
-  if (text.empty())
-    why_not = "holds no secret, it is empty";
-  else if (!std::all_of(text.begin(), text.end(), visible))
-    why_not = "holds a character that a request header cannot carry";
-  else
-    return secret(std::move(text));
-  return std::nullopt;
-}
-
-/// Where one secret may come from.
-struct secret_place {
-  std::string key;      // of the resolved table
-  std::string env_key;  // the setting that names a variable
-  std::string file_key; // the setting that names a file
-  std::string variable; // the values of these two
-  std::string file;
-  std::vector<std::string_view> fallbacks; // variables that are looked at where nothing is named
-};
-
-class secret_reader {
-public:
-  secret_reader(const sources& from, reading& out) : from_(from), out_(out) {}
-
-  secret read(const secret_place& place) {
-    if (!place.variable.empty() && !place.file.empty()) {
-      out_.refuse(place.file_key, out_.origin_of(place.file_key),
-                  "a secret comes from a variable or from a file, not from both");
-      return {};
-    }
-    if (!place.variable.empty())
-      return from_variable(place);
-    if (!place.file.empty())
-      return from_file(place);
-    for (const auto name : place.fallbacks)
-      if (const auto* text = variable(std::string(name)))
-        return take(place.key, "env " + std::string(name), "env " + std::string(name), *text);
-    return {};
-  }
-
-private:
-  const std::string* variable(const std::string& name) const {
-    const auto found = from_.variables.find(name);
-    return found == from_.variables.end() || found->second.empty() ? nullptr : &found->second;
-  }
-
-  secret from_variable(const secret_place& place) {
-    const auto origin = out_.origin_of(place.env_key);
-    if (const auto* text = variable(place.variable))
-      return take(place.key, "env " + place.variable, origin, *text);
-    out_.refuse(place.env_key, origin, "the variable " + place.variable + " is not set");
-    return {};
-  }
-
-  secret from_file(const secret_place& place) {
-    std::filesystem::path path = place.file;
-    const auto origin = out_.origin_of(place.file_key);
-    if (path.is_relative() && origin.rfind("file ", 0) == 0)
-      path = std::filesystem::path(from_.file).parent_path() / path;
-    std::string why_not;
-    if (auto text = read_bounded_file(path.string(), secret_file_bytes_max, why_not))
-      return take(place.key, "file " + path.string(), origin, *std::move(text));
-    out_.refuse(place.file_key, origin, why_not);
-    return {};
-  }
-
-  secret take(const std::string& key, const std::string& source, const std::string& blamed,
-              std::string text) {
-    std::string why_not;
-    if (auto found = secret_from(std::move(text), why_not)) {
-      out_.origins[key] = source;
-      return *std::move(found);
-    }
-    out_.refuse(key, blamed, source + " " + why_not);
-    return {};
-  }
-
-  const sources& from_;
-  reading& out_;
-};
-
 } // namespace
 
 bool given_without_file(const reading& from, std::size_t provider) {
@@ -247,28 +158,6 @@ void settle_models(const sources& from, reading& out) {
   choose_default_model(out);
   if (const auto window = given(from, context_window_key))
     set_given_window(*window, out);
-}
-
-void read_secrets(const sources& from, reading& out) {
-  secret_reader secrets(from, out);
-  auto& providers = out.values.providers;
-  for (std::size_t i = 0; i < providers.size(); ++i) {
-    secret_place place{provider_key(i, "api_key"),      provider_key(i, "api_key_env"),
-                       provider_key(i, "api_key_file"), providers[i].api_key_env,
-                       providers[i].api_key_file,       {}};
-    if (given_without_file(out, i))
-      place.fallbacks = {rind_key_variable, providers[i].format == "anthropic"
-                                                ? anthropic_key_variable
-                                                : openai_key_variable};
-    providers[i].api_key = secrets.read(place);
-  }
-  auto& server = out.values.server;
-  server.token = secrets.read({"server.token",
-                               "server.token_env",
-                               "server.token_file",
-                               server.token_env,
-                               server.token_file,
-                               {token_variable}});
 }
 
 } // namespace rind::config

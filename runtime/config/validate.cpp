@@ -8,6 +8,7 @@
 #include "runtime/config/fields.hpp"
 #include "runtime/config/load.hpp"
 #include "runtime/config/models.hpp"
+#include "runtime/net/tcp_address.hpp"
 
 namespace rind::config {
 
@@ -87,6 +88,8 @@ private:
     if (values_.server.socket_path.size() > socket_path_bytes_max)
       refuse("server.socket_path", "is longer than " + std::to_string(socket_path_bytes_max) +
                                        " bytes, the longest path that a socket can have");
+    if (const auto wrong = front_door_problem(values_.server))
+      refuse(full_key("server", wrong->first), wrong->second);
   }
 
   void check_model(const char* key, const std::string& name) {
@@ -231,6 +234,29 @@ private:
 };
 
 } // namespace
+
+std::optional<std::pair<std::string, std::string>>
+front_door_problem(const server_settings& server) {
+  using found = std::pair<std::string, std::string>;
+  const bool has_certificate = !server.tls_certificate_file.empty();
+  if (has_certificate != !server.tls_key_file.empty())
+    return found{has_certificate ? "tls_key_file" : "tls_certificate_file",
+                 "a certificate and its key go together"};
+  if (!server.tls_client_ca_file.empty() && !has_certificate)
+    return found{"tls_client_ca_file", "needs tls_certificate_file: without TLS nothing is asked"};
+  if (server.listen.empty())
+    return std::nullopt;
+  const auto address = net::read_tcp_address(server.listen);
+  if (!address)
+    return found{"listen", address.error().message};
+  if (server.tokens.empty())
+    return found{"listen", "clients over TCP need a token: set token_file, token_env or " +
+                               std::string(token_variable)};
+  if (!has_certificate && !net::is_loopback(*address))
+    return found{"listen", "is no address of this machine alone, so it needs TLS: set "
+                           "tls_certificate_file and tls_key_file"};
+  return std::nullopt;
+}
 
 std::vector<problem> validate(const settings& values) {
   return validator(values).run();

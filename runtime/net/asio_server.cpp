@@ -1,12 +1,10 @@
 // Listeners: accept, ask the callback, and survive a system that has nothing left to give.
 #include "runtime/net/asio_server.hpp"
 
-#include <array>
 #include <chrono>
 #include <utility>
 
 #include <boost/asio/basic_socket_acceptor.hpp>
-#include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,19 +29,6 @@ bool is_of_one_peer(const error_code& error) {
   return error == errc::connection_aborted || error == errc::interrupted ||
          error == errc::protocol_error || error == errc::connection_reset ||
          error == errc::operation_would_block;
-}
-
-std::string name_of_peer(const protocol::socket& stream) {
-  sockaddr_storage storage{};
-  socklen_t size = sizeof storage;
-  auto* address = reinterpret_cast<sockaddr*>(&storage);
-  std::array<char, NI_MAXHOST> host{};
-  std::array<char, NI_MAXSERV> port{};
-  if (::getpeername(const_cast<protocol::socket&>(stream).native_handle(), address, &size) != 0 ||
-      ::getnameinfo(address, size, host.data(), host.size(), port.data(), port.size(),
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-    return "a peer that is gone";
-  return std::string(host.data()) + " port " + port.data();
 }
 
 } // namespace
@@ -114,14 +99,12 @@ private:
     if (taken >= options_.connections_max + refusals_at_once_max)
       return;
     const bool full = taken >= options_.connections_max;
-    auto peer = bound_.tls ? name_of_peer(stream) : std::string();
     const auto made =
         std::make_shared<socket_connection>(loop_, set_, std::move(stream), bound_.tls);
     made->agree(options_.tls_handshake_ms,
-                [self = shared_from_this(), made, full,
-                 peer = std::move(peer)](const std::optional<failure>& why) {
+                [self = shared_from_this(), made, full](const std::optional<failure>& why) {
                   if (why)
-                    self->report(peer + " is refused: " + why->message);
+                    self->report(made->peer() + " is refused: " + why->message);
                   else if (full)
                     made->refuse(self->options_.full_line);
                   else

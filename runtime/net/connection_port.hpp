@@ -61,6 +61,8 @@ public:
   virtual void close_after_writes() = 0;
   /// Closes; what waits is lost.
   virtual void close_now() = 0;
+  /// The other end for logs, "127.0.0.1 port 40000"; empty where it has no address.
+  virtual std::string peer() const { return {}; }
 };
 
 using connection_ptr = std::shared_ptr<connection>;

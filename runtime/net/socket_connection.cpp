@@ -7,6 +7,8 @@
 #include <boost/asio/error.hpp>
 #include <poll.h>
 
+#include "runtime/net/tcp_address.hpp"
+
 namespace rind::net {
 
 namespace {
@@ -30,6 +32,7 @@ socket_connection::socket_connection(std::shared_ptr<io_loop> loop,
                                      tls_side_ptr tls)
     : loop_(std::move(loop)),
       set_(std::move(set)),
+      peer_(address_of_peer(bare.native_handle())),
       stream_(make_byte_stream(std::move(bare), std::move(tls))),
       deadline_(loop_->context()),
       read_bytes_(read_min_bytes) {}

@@ -45,6 +45,7 @@ public:
   void consumed(std::size_t bytes) override;
   void close_after_writes() override;
   void close_now() override;
+  std::string peer() const override { return peer_; }
 
   // On the loop's thread only.
   /// Once, before the next two: agrees with the peer on TLS, where there is any, within the
@@ -74,6 +75,7 @@ private:
 
   std::shared_ptr<io_loop> loop_;
   std::shared_ptr<connection_set> set_;
+  const std::string peer_;
   std::unique_ptr<byte_stream> stream_;
   boost::asio::steady_timer deadline_;
   connection_events events_;

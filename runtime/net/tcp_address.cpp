@@ -2,6 +2,7 @@
 #include "runtime/net/tcp_address.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -151,6 +152,19 @@ result<bound_tcp> bind_tcp(const tcp_address& address) {
     error = errno;
   }
   return refused(address, std::strerror(error));
+}
+
+std::string address_of_peer(int fd) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  auto* address = reinterpret_cast<sockaddr*>(&storage);
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (::getpeername(fd, address, &size) != 0 || storage.ss_family == AF_UNIX ||
+      ::getnameinfo(address, size, host.data(), host.size(), port.data(), port.size(),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return {};
+  return std::string(host.data()) + " port " + port.data();
 }
 
 result<int> connect_tcp_address(const tcp_address& address) {

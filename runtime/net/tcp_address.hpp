@@ -31,6 +31,9 @@ struct bound_tcp {
 /// (the port is in use, or the system refuses).
 result<bound_tcp> bind_tcp(const tcp_address& address);
 
+/// The other end of a connected socket, "127.0.0.1 port 40000"; empty where it has no such address.
+std::string address_of_peer(int fd);
+
 /// A connected, non-blocking descriptor that the caller owns, after at most connect_timeout_ms.
 /// Tries every address of the host in turn. Failures: invalid_request (no such host), unavailable.
 result<int> connect_tcp_address(const tcp_address& address);

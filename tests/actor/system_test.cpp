@@ -90,7 +90,7 @@ struct busy_host {
 TEST(system, S42_a_socket_with_a_token_lets_nobody_in_without_it) {
   const kit::temp_folder folder;
   auto settings = settings_of_test();
-  settings.server.token = config::secret("letmein");
+  settings.server.tokens = {{"one", config::secret("letmein")}};
   const auto host = listening_host(settings, {}, folder.file("socket"));
   for (const auto* wrong : {"", "letmei", "letmein2"}) {
     kit::protocol_peer peer(folder.file("socket"));

@@ -171,8 +171,7 @@ TEST_P(net_tcp, a_refused_client_learns_why) {
 TEST_P(net_tcp, more_connections_than_the_bound_are_told_so_and_a_free_place_is_used_again) {
   const auto served = std::make_shared<recorder>();
   served->watch_end = false; // over TCP a client that went looks like one that has said all
-  asio_server server(
-      {.connections_max = 1, .full_line = "full\n", .on_problem = {}});
+  asio_server server({.connections_max = 1, .full_line = "full\n", .on_problem = {}});
   const auto port = server.listen_tcp(any_port, served_by(), accept_into(served));
   ASSERT_TRUE(port);
   asio_client client;

@@ -20,6 +20,9 @@ public:
   explicit protocol_peer(line_channel& channel) : channel_(&channel) {}
   /// Over a Unix socket. Throws std::system_error.
   explicit protocol_peer(const std::string& socket_path);
+  /// Over a channel of its own.
+  explicit protocol_peer(std::unique_ptr<line_channel> channel)
+      : owned_(std::move(channel)), channel_(owned_.get()) {}
 
   line_channel& channel() { return *channel_; }
   /// Sends a request and returns its id.

@@ -261,6 +261,41 @@ TEST_F(settings_sources, S41_a_key_comes_from_a_file_beside_the_settings) {
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("from a variable or from a file, not from both")));
 }
 
+TEST_F(settings_sources, S42_a_token_file_holds_a_token_a_line_perhaps_with_a_name) {
+  write("[server]\ntoken_file = \"tokens\"\n");
+  std::ofstream(folder_.file("tokens")) << "# who may come\n\nalone-1\n  bob\tb-2 \r\nalone-3";
+  const auto out = load_without_problems();
+  std::string read;
+  for (const auto& token : out.values.server.tokens)
+    read += token.name + "=" + token.value.reveal() + " ";
+  EXPECT_EQ(read, "token-1=alone-1 bob=b-2 token-3=alone-3 ");
+  EXPECT_EQ(line(out, "server.token").value, "\"3 set\"");
+  const std::pair<std::string, std::string> refused[]{
+      {"", "holds no secret"},
+      {"# nobody\n", "holds no secret"},
+      {"a b c\n", "line 1: a line holds a token, or a name and a token"},
+      {"x\ny\nx\n", "line 3: a line before it has the same token"},
+      {"n x\n\nn y\n", "line 3: a line before it has the same name"},
+      {"n \xc3\xa9t\xc3\xa9\n", "line 1: a token holds visible characters"},
+  };
+  for (const auto& [text, words] : refused) {
+    std::ofstream(folder_.file("tokens")) << text;
+    EXPECT_THAT(problems(), ElementsAre(HasSubstr(words))) << text;
+  }
+  std::ofstream many(folder_.file("tokens"));
+  for (std::size_t i = 0; i <= tokens_max; ++i)
+    many << "t" << i << "\n";
+  many.close();
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("more than 1000 tokens")));
+}
+
+TEST_F(settings_sources, S42_the_files_of_tls_start_where_the_settings_file_is) {
+  write("[server]\ntls_certificate_file = \"c.pem\"\ntls_key_file = \"/k.pem\"\n");
+  const auto out = load_without_problems();
+  EXPECT_EQ(out.values.server.tls_certificate_file, folder_.file("c.pem"));
+  EXPECT_EQ(out.values.server.tls_key_file, "/k.pem");
+}
+
 TEST_F(settings_sources, S41_a_key_in_the_file_is_refused_with_the_reason) {
   for (const std::string name : {"api_key", "key", "secret"}) {
     write(std::string(one_provider) +

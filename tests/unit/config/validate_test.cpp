@@ -38,6 +38,25 @@ settings good() {
   return out;
 }
 
+void listens(settings& s, const std::string& address) {
+  s.server.listen = address;
+  s.server.tokens = {{"one", secret("t")}};
+}
+
+TEST(settings_rules, S42_over_tcp_there_is_a_token_and_past_loopback_tls) {
+  for (const auto* address : {"127.0.0.1:0", "localhost:1", "[::1]:65535"}) {
+    auto s = good();
+    listens(s, address);
+    EXPECT_TRUE(validate(s).empty()) << address;
+  }
+  auto s = good();
+  listens(s, "0.0.0.0:1");
+  s.server.tls_certificate_file = "c";
+  s.server.tls_key_file = "k";
+  s.server.tls_client_ca_file = "a";
+  EXPECT_TRUE(validate(s).empty());
+}
+
 TEST(settings_rules, defaults_and_a_full_example_pass) {
   EXPECT_TRUE(validate(settings{}).empty());
   for (const auto& p : validate(good()))
@@ -57,6 +76,14 @@ TEST(settings_rules, each_broken_rule_names_its_key) {
       {[](auto& s) { s.compaction.deadline_ms = 0; }, "compaction.deadline_ms",
        "must be a whole number"},
       {[](auto& s) { s.log_level = "x"; }, "log_level", "must be one of"},
+      {[](auto& s) { s.server.listen = "here"; }, "server.listen", "is no address"},
+      {[](auto& s) { s.server.listen = "127.0.0.1:1"; }, "server.listen", "need a token"},
+      {[](auto& s) { listens(s, "0.0.0.0:1"); }, "server.listen", "so it needs TLS"},
+      {[](auto& s) { listens(s, "[::]:1"); }, "server.listen", "so it needs TLS"},
+      {[](auto& s) { s.server.tls_key_file = "k"; }, "server.tls_certificate_file", "go together"},
+      {[](auto& s) { s.server.tls_certificate_file = "c"; }, "server.tls_key_file", "go together"},
+      {[](auto& s) { s.server.tls_client_ca_file = "a"; }, "server.tls_client_ca_file",
+       "needs tls_certificate_file"},
       {[](auto& s) { s.server.socket_path = std::string(108, 'x'); }, "server.socket_path",
        "longer than 107 bytes"},
       {[](auto& s) { s.providers[1].name = ""; }, "providers[1].name", "must not be empty"},
