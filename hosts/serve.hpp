@@ -1,5 +1,5 @@
-// `rind serve` and `rind app-server`: a host for clients over a Unix socket or TCP, or for one client
-// over standard input and output.
+// `rind serve` and `rind app-server`: a host for clients over a Unix socket or TCP, or for one
+// client over standard input and output.
 #pragma once
 
 #include <functional>
