@@ -103,27 +103,40 @@ int with_settings(const settings_flags& flags, Run run) {
 void add_sim_options(CLI::App& app, rind::hosts::sim::sim_options& o) {
   using namespace rind::hosts::sim;
   using rind::kit::fault_level;
-  app.add_option("--seeds", o.seeds, "A..B, or one; each is a run")->capture_default_str();
+  auto* file = app.add_option("--scenario", o.scenario_file, "play this file in place of seeds");
+  app.add_option("--seeds", o.seeds, "A..B, or one; each is a run")
+      ->capture_default_str()
+      ->excludes(file);
   app.add_option("--sessions", o.draw.sessions, "of each run")
       ->check(CLI::Range(std::size_t{1}, sessions_max))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->excludes(file);
   app.add_option("--steps", o.draw.steps, "what clients and faults do in each run")
       ->check(CLI::Range(std::size_t{1}, steps_max))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->excludes(file);
   app.add_option("--nodes", o.draw.nodes, "of each run")
-      ->check(CLI::Range(std::size_t{1}, nodes_max))
-      ->capture_default_str();
+      ->check(CLI::Range(std::size_t{1}, rind::kit::scenario_nodes_max))
+      ->capture_default_str()
+      ->excludes(file);
   app.add_option("--faults", o.draw.faults, "none, some or many (many without it)")
       ->transform(CLI::CheckedTransformer(std::map<std::string, fault_level>{
-          {"none", fault_level::none}, {"some", fault_level::some}, {"many", fault_level::many}}));
-  auto* file = app.add_option("--scenario", o.scenario_file, "play this file in place of seeds");
-  app.add_flag("--minimize", o.minimize,
-               "make a failure as small as it gets, show it and write it as a scenario");
-  app.add_option("--failures", o.failures_folder, "folder for --minimize")->capture_default_str();
-  app.add_flag("--timeline", o.timeline, "print what happened in a single run");
-  app.add_flag("--canaries", o.canaries, "look for each planted bug; see docs/simulation.md")
+          {"none", fault_level::none}, {"some", fault_level::some}, {"many", fault_level::many}}))
       ->excludes(file);
-  app.add_flag("--json", o.json, "print one JSON object");
+  auto* minimize =
+      app.add_flag("--minimize", o.minimize,
+                   "make a failure as small as it gets, show it and write it as a scenario");
+  app.add_option("--failures", o.failures_folder, "folder for --minimize")
+      ->capture_default_str()
+      ->needs(minimize);
+  auto* timeline = app.add_flag("--timeline", o.timeline, "print what happened in a single run");
+  app.add_flag("--canaries", o.canaries, "look for each planted bug; see docs/simulation.md")
+      ->excludes(file)
+      ->excludes(minimize)
+      ->excludes(timeline);
+  app.add_flag("--json", o.json, "print one JSON object")->excludes(timeline);
+  app.add_flag("--progress", o.progress,
+               "tell on standard error how far it is, as it does at a terminal");
 }
 
 } // namespace

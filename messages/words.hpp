@@ -35,6 +35,9 @@ inline constexpr token_source last_word<token_source> = token_source::local_esti
 template <>
 inline constexpr finish_reason last_word<finish_reason> = finish_reason::other;
 template <>
+inline constexpr provider_error_class last_word<provider_error_class> =
+    provider_error_class::unrecognised;
+template <>
 inline constexpr error_code last_word<error_code> = error_code::cancelled;
 template <>
 inline constexpr error_source last_word<error_source> = error_source::runtime;

@@ -1,15 +1,19 @@
-// Seeds, failures and what is printed of them.
+// Seeds, failures, and what is said of them on the way.
 #include "hosts/sim/sim.hpp"
 
 #include <charconv>
 #include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
 
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include "hosts/sim/tally.hpp"
 #include "messages/json.hpp"
 #include "runtime/canary/canary.hpp"
 #include "tests/kit/scenario/minimize.hpp"
@@ -19,13 +23,19 @@ namespace rind::hosts::sim {
 
 namespace {
 
-using nlohmann::ordered_json;
+using nlohmann::json;
 
 constexpr std::size_t timeline_shown_max = 60;
+/// A person who waits is told after so many seeds how far it is.
+constexpr std::uint64_t progress_seeds = 2'000;
+constexpr int exit_interrupted = 128 + SIGINT;
+
+volatile std::sig_atomic_t interrupted = 0;
 
 struct seed_range {
   std::uint64_t first = 1;
   std::uint64_t last = 1;
+  bool is_single() const { return first == last; }
 };
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
@@ -52,6 +62,15 @@ int refuse(const std::string& what) {
   return 2;
 }
 
+/// What was printed may have got lost; then nobody knows what came of the runs.
+int printed(int code) {
+  std::cout.flush();
+  if (std::cout)
+    return code;
+  std::cerr << "rind sim: error: standard output cannot be written\n";
+  return 1;
+}
+
 class stopwatch {
 public:
   double seconds() const {
@@ -62,94 +81,11 @@ private:
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-std::string hex(std::uint64_t n) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(n));
-  return text;
-}
-
-/// What all runs of a command came to.
-struct tally {
-  std::uint64_t runs = 0;
-  std::vector<std::uint64_t> failed_seeds;
-  std::vector<kit::breach> breaches;
-  kit::counters total;     // by name, over all runs
-  kit::counters runs_with; // runs in which it happened at least once
-  std::int64_t deliveries = 0;
-  std::uint64_t trace_hash = 0; // of one run: its own; of several: of theirs, in order
-  double seconds = 0;
-
-  void add(const kit::run_report& r) {
-    constexpr std::uint64_t mixer = 1'099'511'628'211ull;
-    trace_hash = runs == 0 ? r.trace_hash : trace_hash * mixer ^ r.trace_hash;
-    ++runs;
-    deliveries += r.deliveries;
-    for (const auto& [name, n] : r.counts) {
-      total[name] += n;
-      runs_with[name] += n > 0;
-    }
-  }
-};
-
-/// {"a": 1, "b": {"c": 2}} of {"a": 1, "b.c": 2}.
-ordered_json nested(const kit::counters& counts) {
-  ordered_json out;
-  for (const auto& [name, n] : counts) {
-    const auto dot = name.find('.');
-    if (dot == std::string::npos)
-      out[name] = n;
-    else
-      out[name.substr(0, dot)][name.substr(dot + 1)] = n;
-  }
-  return out;
-}
-
-std::int64_t sum_of(const kit::counters& counts, const std::string& group) {
-  std::int64_t sum = 0;
-  for (const auto& [name, n] : counts)
-    if (name.rfind(group + ".", 0) == 0)
-      sum += n;
-  return sum;
-}
-
-void print_json(const tally& t) {
-  auto exercised = nested(t.total);
-  ordered_json out;
-  out["runs"] = t.runs;
-  out["failures"] = t.failed_seeds.size();
-  out["failed_seeds"] = t.failed_seeds;
-  out["runs_per_s"] = t.seconds > 0 ? static_cast<double>(t.runs) / t.seconds : 0.0;
-  out["operations"] = exercised["operations"];
-  out["steps"] = exercised["steps"];
-  out["deliveries"] = t.deliveries;
-  out["compactions"] = exercised["compactions"];
-  out["rescues"] = exercised["rescues"];
-  out["resumes"] = exercised["resumes"];
-  out["retries"] = exercised["retries"];
-  out["crashes"] = sum_of(t.total, "crashes");
-  out["crashes_by_phase"] = exercised["crashes"];
-  out["cancels"] = exercised["cancels"];
-  out["inputs"] = exercised["inputs"];
-  out["ends"] = exercised["ends"];
-  out["runs_with"] = nested(t.runs_with);
-  out["trace_hash"] = hex(t.trace_hash);
-  for (std::size_t i = 0; i < t.breaches.size(); ++i)
-    out["breaches"].push_back({{"seed", t.failed_seeds[i]},
-                               {"invariant", t.breaches[i].invariant},
-                               {"what", t.breaches[i].what}});
-  std::cout << dump_json(nlohmann::json(out)) << "\n";
-}
-
-void print_table(const tally& t) {
-  std::cout << t.runs << " runs, " << t.failed_seeds.size() << " failures, "
-            << static_cast<std::int64_t>(static_cast<double>(t.runs) / std::max(t.seconds, 1e-9))
-            << " runs a second, " << t.deliveries << " messages delivered\n"
-            << "trace " << hex(t.trace_hash) << "\n\n";
-  for (const auto& [name, n] : t.total) {
-    std::string line = "  " + name;
-    line.resize(40, ' ');
-    std::cout << line << n << " in " << t.runs_with.at(name) << " runs\n";
-  }
+/// Whether a run failed as another one did. An expectation says in words what was found in place of
+/// what: another finding is another failure.
+bool is_same(const kit::breach& one, const kit::breach& other) {
+  return one.invariant == other.invariant &&
+         (one.invariant != kit::expectation_breach || one.what == other.what);
 }
 
 class simulation {
@@ -157,26 +93,23 @@ public:
   explicit simulation(const sim_options& o) : options_(o) {}
 
   int run_seeds(seed_range range) {
-    stopwatch watch;
-    for (auto seed = range.first;; ++seed) {
-      auto report = kit::play(drawn(seed), {is_single(range), {}});
-      take(seed, drawn(seed), std::move(report), is_single(range));
-      if (seed == range.last || tally_.failed_seeds.size() >= failures_max)
+    for (auto seed = range.first; !interrupted; ++seed) {
+      tell_progress(range);
+      const auto s = drawn(seed);
+      take(seed, "seed " + std::to_string(seed), s, kit::play(s, {options_.timeline, {}}));
+      if (seed == range.last || tally_.failed.size() >= failures_max)
         break;
     }
-    tally_.seconds = watch.seconds();
     return finish();
   }
 
   int run_scenario(const kit::scenario& s) {
-    stopwatch watch;
-    take(s.world.seed, s, kit::play(s, {options_.timeline, {}}), true);
-    tally_.seconds = watch.seconds();
+    take(s.world.seed, *options_.scenario_file, s, kit::play(s, {options_.timeline, {}}));
     return finish();
   }
 
   int run_canaries() {
-    ordered_json found = ordered_json::array();
+    auto found = json::array();
     bool all_found = true;
     for (const auto& c : canary::all()) {
       canary::plant(c.which);
@@ -188,46 +121,53 @@ public:
     }
     canary::plant(canary::id::none);
     if (options_.json)
-      std::cout << dump_json(nlohmann::json{{"canaries", found}}) << "\n";
-    return all_found ? 0 : 1;
+      std::cout << dump_json(json{{"canaries", found}}) << "\n";
+    return printed(all_found ? 0 : 1);
   }
 
 private:
-  static bool is_single(seed_range r) { return r.first == r.last; }
-
   kit::scenario drawn(std::uint64_t seed) const {
     auto d = options_.draw;
     d.seed = seed;
     return kit::draw(d);
   }
 
-  void take(std::uint64_t seed, const kit::scenario& s, kit::run_report report, bool single) {
+  void take(std::uint64_t seed, const std::string& name, const kit::scenario& s,
+            const kit::run_report& report) {
     tally_.add(report);
-    if (options_.timeline && single && !options_.json)
-      print_timeline(report.timeline);
+    for (const auto& line : report.timeline)
+      std::cout << line << "\n";
     if (!report.failure)
       return;
-    tally_.failed_seeds.push_back(seed);
-    tally_.breaches.push_back(*report.failure);
+    tally_.failed.push_back({seed, *report.failure});
     auto& out = options_.json ? std::cerr : std::cout;
-    out << "seed " << seed << ": " << report.failure->invariant << ": " << report.failure->what
-        << "\n";
+    out << name << ": " << report.failure->invariant << ": " << report.failure->what << "\n";
     if (options_.minimize)
       show_smallest(seed, s, *report.failure, out);
   }
 
-  static void print_timeline(const std::vector<std::string>& lines) {
-    for (const auto& l : lines)
-      std::cout << l << "\n";
+  void tell_progress(seed_range range) const {
+    const bool is_wanted = options_.progress || ::isatty(STDERR_FILENO) == 1;
+    if (is_wanted && !range.is_single() && tally_.runs % progress_seeds == 0)
+      std::cerr << "rind sim: " << tally_.runs << " of " << range.last - range.first + 1
+                << " runs, " << tally_.failed.size() << " failures\n";
+  }
+
+  /// Where the smallest story of a failure goes: never over the file that it came from.
+  std::string file_for(std::uint64_t seed) const {
+    const std::filesystem::path from = options_.scenario_file.value_or("");
+    const auto name = from.empty() ? "sim-failure-" + std::to_string(seed) + ".jsonl"
+                                   : from.stem().string() + "-smallest.jsonl";
+    return (std::filesystem::path(options_.failures_folder) / name).string();
   }
 
   void show_smallest(std::uint64_t seed, const kit::scenario& s, const kit::breach& broken,
                      std::ostream& out) const {
     const auto smallest = kit::minimize(s, [&](const kit::scenario& candidate) {
-      const auto r = kit::play(candidate);
-      return r.failure && r.failure->invariant == broken.invariant;
+      const auto r = interrupted ? kit::run_report{} : kit::play(candidate);
+      return r.failure && is_same(*r.failure, broken);
     });
-    const auto path = options_.failures_folder + "/sim-failure-" + std::to_string(seed) + ".jsonl";
+    const auto path = file_for(seed);
     std::ofstream file{path};
     file << kit::to_json_lines(smallest);
     file.close();
@@ -243,18 +183,16 @@ private:
         << "\n";
   }
 
-  int finish() const {
-    if (options_.json)
-      print_json(tally_);
-    else
-      print_table(tally_);
-    return tally_.failed_seeds.empty() ? 0 : 1;
+  int finish() {
+    tally_.seconds = watch_.seconds();
+    std::cout << (options_.json ? to_json_text(tally_) : to_text(tally_));
+    if (interrupted)
+      return printed(exit_interrupted);
+    return printed(tally_.failed.empty() ? 0 : 1);
   }
 
-  ordered_json find(const canary::description& c) const {
-    ordered_json row;
-    row["id"] = c.name;
-    row["found"] = false;
+  json find(const canary::description& c) const {
+    json row{{"id", c.name}, {"found", false}};
     for (std::uint64_t seed = 1; seed <= canary_seeds_max; ++seed) {
       const auto r = kit::play(drawn(seed));
       row["seeds"] = seed;
@@ -276,7 +214,7 @@ private:
     return clean.failure.has_value();
   }
 
-  static std::string canary_line(const ordered_json& row) {
+  static std::string canary_line(const json& row) {
     auto line = row.at("id").get<std::string>();
     line.resize(34, ' ');
     if (!row.at("found").get<bool>())
@@ -286,8 +224,30 @@ private:
   }
 
   const sim_options& options_;
+  stopwatch watch_;
   tally tally_;
 };
+
+/// What the failures' folder is wrong for; empty: nothing.
+std::string folder_fault(const std::string& folder) {
+  std::error_code ignored; // what cannot be looked at is none
+  if (!std::filesystem::is_directory(folder, ignored))
+    return "--failures " + folder + " is no folder";
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    return "--failures " + folder + " cannot be written";
+  return {};
+}
+
+int run_file(simulation& s, const std::string& path) {
+  std::error_code ignored; // then opening it tells
+  std::ifstream file{path};
+  if (!file || std::filesystem::is_directory(path, ignored))
+    return refuse("\"" + path + "\" is no file that can be read");
+  const auto read = kit::read_scenario(file);
+  if (!read)
+    return refuse(path + ": " + read.error().message);
+  return s.run_scenario(*read);
+}
 
 } // namespace
 
@@ -299,20 +259,19 @@ int run_sim(const sim_options& options) {
   if (options.canaries && !canary::are_built_in())
     return refuse(
         "this program holds no planted bugs; `make canaries` builds and runs one that does");
+  const bool is_one_run = options.scenario_file || range->is_single();
+  if (options.timeline && !is_one_run)
+    return refuse("--timeline tells a single run: give one seed or a scenario");
+  if (const auto fault = options.minimize ? folder_fault(options.failures_folder) : std::string{};
+      !fault.empty())
+    return refuse(fault);
   // What a run provokes on purpose is no news to who started it.
   spdlog::set_level(spdlog::level::off);
   simulation s{options};
   if (options.canaries)
     return s.run_canaries();
-  if (options.scenario_file.empty())
-    return s.run_seeds(*range);
-  std::ifstream file{options.scenario_file};
-  if (!file)
-    return refuse(options.scenario_file + " cannot be read");
-  const auto read = kit::read_scenario(file);
-  if (!read)
-    return refuse(options.scenario_file + ": " + read.error().message);
-  return s.run_scenario(*read);
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  return options.scenario_file ? run_file(s, *options.scenario_file) : s.run_seeds(*range);
 }
 
 } // namespace rind::hosts::sim

@@ -1,11 +1,14 @@
 // The scenarios of tests/data/scenarios: faults that were met in the field, by their number, and
-// the shortest story of each fault that the simulation found. Each is played and has to hold.
+// the shortest story of each fault that the simulation found; and the seeds in which it found them.
+// Each is played and has to hold.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include "tests/kit/scenario/draw.hpp"
 #include "tests/kit/scenario/player.hpp"
 
 namespace rind::kit {
@@ -48,6 +51,22 @@ TEST_P(scenario_file, says_what_it_is_about) {
     return std::holds_alternative<expect_line>(l);
   });
   EXPECT_EQ(expects, GetParam().front() == 'F');
+}
+
+/// A later change of what is drawn makes another life of a seed; it costs nothing to play it still.
+TEST(past_seeds, hold) {
+  std::ifstream in{RIND_TEST_DATA "/past_seeds.jsonl"};
+  int played = 0;
+  for (std::string line; std::getline(in, line); ++played) {
+    const auto row = nlohmann::json::parse(line);
+    draw_options o;
+    o.seed = row.at("seed");
+    o.nodes = row.at("nodes");
+    o.faults = row.at("faults") == "many" ? fault_level::many : fault_level::some;
+    const auto r = play(draw(o));
+    EXPECT_FALSE(r.failure) << line << "\n" << r.failure->invariant << ": " << r.failure->what;
+  }
+  EXPECT_GE(played, 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(of, scenario_file, testing::ValuesIn(names()),

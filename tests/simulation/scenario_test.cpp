@@ -29,7 +29,10 @@ TEST(scenario, reading_back_what_was_written_gives_the_same_scenario) {
     auto s = drawn(seed, 1 + seed % 3);
     s.world.max_output_tokens = 500;
     s.world.no_auto_compact = {"s0", "s1"};
-    s.model.emplace_back().thinks_tokens = 20;
+    model_line thoughtful;
+    thoughtful.session = "s0";
+    thoughtful.thinks_tokens = 20;
+    s.model.push_back(std::move(thoughtful));
     expect_line e;
     e.session = "s0";
     e.last = "turn_completed";
@@ -57,6 +60,8 @@ TEST(scenario, a_file_that_is_none_is_refused_with_line_and_field) {
       {"{", "line 1: it is no JSON"},
       {R"({"do":"dance"})", "line 1: \"do\" may not be \"dance\""},
       {R"({"do":"prompt","tokens":-1})", "line 1: \"tokens\" may not be -1"},
+      {R"({"do":"prompt","session":"s0","id":"1","id":"2"})", "\"id\" stands in it twice"},
+      {R"({"world":{"seed":1,"seed":2}})", "\"seed\" stands in it twice"},
       {R"({"do":"prompt","tokens":1e99})", "\"tokens\" may not be 1e+99"},
       {R"({"do":"prompt","colour":1})", "unknown key \"colour\""},
       {"{\"world\":{}}\n{\"world\":{}}", "line 2: \"world\" stands in the first line only"},
@@ -132,7 +137,8 @@ TEST(player, an_expectation_that_does_not_hold_fails_the_run) {
   ASSERT_TRUE(r.failure);
   EXPECT_EQ(r.failure->invariant, "expectation");
   EXPECT_EQ(r.failure->what,
-            "s0: samplings: 1 in place of 2; answer to 1: ok in place of Cancelled; ");
+            "s0: samplings: 1 in place of 2; answer to 1: ok in place of Cancelled; newest end: "
+            "turn_completed");
   EXPECT_EQ(r.failure->line, 2u);
 }
 
@@ -171,7 +177,7 @@ TEST(player, each_expectation_can_fail) {
     EXPECT_FALSE(held.failure) << r.holds << ": " << held.failure->what;
     const auto failed = play(*read(script + expect + r.fails + "}"));
     ASSERT_TRUE(failed.failure) << r.fails;
-    EXPECT_EQ(failed.failure->what, std::string{"s0: "} + r.says);
+    EXPECT_EQ(failed.failure->what, std::string{"s0: "} + r.says + "newest end: turn_completed");
   }
 }
 

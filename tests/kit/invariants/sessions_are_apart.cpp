@@ -33,7 +33,7 @@ public:
 
   void on_tool_call(const tools::invocation& c) override {
     own_turn(c.session_id, c.turn_id, "a tool call");
-    const auto owner = c.call.id.substr(0, c.call.id.find("-c"));
+    const auto owner = c.call.id.substr(0, c.call.id.rfind("-c"));
     if (owner.size() < c.call.id.size() && owner != c.session_id)
       strange(c.session_id, c.turn_id, owner, "a tool call");
   }

@@ -62,7 +62,7 @@ constexpr std::array client_actions{
     weighted_action{action::again, 3},
     weighted_action{action::resume, 4},
     weighted_action{action::compact, 9},
-    weighted_action{action::cancel, 6},
+    weighted_action{action::cancel, 8},
     weighted_action{action::steer, 11},
     weighted_action{action::follow_up, 8},
     weighted_action{action::take_back_steering, 2},
@@ -135,7 +135,7 @@ private:
     w.token_ratio = static_cast<double>(dice_.between(60, 160)) / 100.0;
     if (dice_.one_in(8))
       w.true_window_tokens = w.window_tokens * dice_.between(60, 95) / 100;
-    if (dice_.one_in(2))
+    if (!dice_.one_in(4))
       w.summaries_at_once = 1;
     if (dice_.one_in(4))
       w.threshold_percent = dice_.between(50, 85);
@@ -172,6 +172,7 @@ private:
   void spoil(model_line& l) {
     l.error = to_string(errors[dice_.pick(errors)].what);
     l.pieces = dice_.below(2);
+    l.tokens = 0;
     if (l.error == std::string{to_string(provider_error_class::context_length)} && dice_.one_in(5))
       l.states_window_tokens = out_.world.window_tokens * dice_.between(50, 100) / 100;
     if (l.error == std::string{to_string(provider_error_class::rate_limit)} && dice_.one_in(3))
@@ -250,7 +251,9 @@ private:
     out_.script.emplace_back(std::move(l));
   }
 
-  std::int64_t number_of(action what) {
+  std::optional<std::int64_t> number_of(action what) {
+    if (what == action::lose_runner)
+      return std::nullopt;
     if (what == action::crash)
       return dice_.below(static_cast<std::int64_t>(options_.nodes));
     if (what == action::slow_commits)

@@ -181,6 +181,8 @@ std::string expectations::check(const expect_line& l, world& w) const {
           fault_in("the newest summary request", s.summary_request, l.summary_has, l.summary_lacks);
   if (!l.view_has.empty() || !l.view_lacks.empty())
     what += fault_in("the view", view_of(l.session, w), l.view_has, l.view_lacks);
+  if (!what.empty())
+    what += "newest end: " + (s.last.empty() ? std::string{"none"} : s.last);
   return what;
 }
 

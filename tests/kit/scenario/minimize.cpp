@@ -66,11 +66,18 @@ private:
     try_one(std::move(candidate));
   }
 
+  static void on_one_node(scenario& s) {
+    s.world.nodes = 1;
+    for (auto& l : s.script)
+      if (auto* step = std::get_if<step_line>(&l); step && step->what == action::crash)
+        step->number.reset();
+  }
+
   /// What a person need not think about.
   void simplify() {
     change([](scenario& s) { s.world.shuffled = false; });
     change([](scenario& s) { s.world.journal = scenario_world{}.journal; });
-    change([](scenario& s) { s.world.nodes = 1; });
+    change(on_one_node);
     change([](scenario& s) { s.world.token_ratio = scenario_world{}.token_ratio; });
     change([](scenario& s) { s.world.true_window_tokens = 0; });
     change([](scenario& s) { s.world.threshold_percent.reset(); });

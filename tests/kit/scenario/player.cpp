@@ -7,10 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "messages/json.hpp"
-#include "runtime/journal/sqlite_store.hpp"
-#include "tests/kit/power_cut_vfs.hpp"
 #include "tests/kit/scenario/expectations.hpp"
 #include "tests/kit/scenario/script_book.hpp"
+#include "tests/kit/scenario/setup.hpp"
 #include "tests/kit/scenario/trace.hpp"
 #include "tests/kit/scenario/watchers.hpp"
 #include "tests/kit/simulation/dialogue.hpp"
@@ -22,7 +21,6 @@ namespace {
 constexpr std::int64_t last_prompt_tokens = 20;
 /// A session that lost sight of its journal lets go once more and is opened again.
 constexpr int last_prompts_max = 4;
-constexpr const char* simulated_disk = "simulated";
 
 /// A session's client, and what it knows of the session's history.
 struct seat {
@@ -57,7 +55,7 @@ public:
       i->on_start(s);
     }
     world_.model().serve([this](const sampling_request& r) {
-      return book_.has_answer(r) || !agent_.model ? book_.reply_to(r) : agent_.model(r);
+      return !agent_.model || book_.has_answer(r) ? book_.reply_to(r) : agent_.model(r);
     });
     for (const auto& [name, tool] : world_.tools())
       tool->serve([this](const tools::invocation& c) {
@@ -102,22 +100,10 @@ public:
 
 private:
   world_options world_options_for(const scenario& s) {
-    world_options o;
-    o.seed = s.world.seed;
-    o.shuffled = s.world.shuffled;
-    o.nodes = s.world.nodes;
+    if (s.world.journal == "sqlite")
+      disk_ = std::make_unique<power_cut_vfs>(simulated_disk);
+    auto o = world_options_of(s.world, disk_.get());
     o.watch = this;
-    o.keeps_history = false;
-    for (auto& m : o.settings.providers.front().models) {
-      m.limits.window_tokens = declared_window_tokens(m.name, s.world);
-      m.limits.threshold_percent = s.world.threshold_percent;
-      m.limits.max_output_tokens = s.world.max_output_tokens;
-    }
-    o.settings.session.auto_resume = s.world.auto_resume;
-    o.settings.compaction.auto_compact = s.world.auto_compact;
-    o.settings.compaction.overflow_recovery = s.world.overflow_recovery;
-    o.settings.compaction.summaries_at_once_max = s.world.summaries_at_once;
-    o.settings.compaction.model = s.world.compaction_model;
     if (make_agent_)
       o.own_tools = [this](const scripted_tool::timer& at) {
         agent_ = make_agent_(at);
@@ -126,17 +112,6 @@ private:
           watched.push_back(std::make_shared<watched_tool>(std::move(t), *this));
         return watched;
       };
-    if (s.world.journal == "sqlite") {
-      disk_ = std::make_unique<power_cut_vfs>(simulated_disk);
-      o.open_store = [] {
-        auto opened =
-            journal::open_sqlite({"journal", journal::sqlite_synchronous::full, simulated_disk, 1});
-        if (!opened)
-          throw std::runtime_error(opened.error().message);
-        return std::move(*opened);
-      };
-      o.power_cut = [this, cuts = s.world.seed]() mutable { disk_->power_cut(++cuts); };
-    }
     return o;
   }
 
@@ -145,28 +120,12 @@ private:
                        [](const auto& l) { return std::holds_alternative<expect_line>(l); });
   }
 
-  /// As the session is made: what the world says of it, else as the settings say.
-  actors::open_session_command opening_of(const std::string& id) const {
-    const auto switched_off = [&](const std::vector<std::string>& sessions) {
-      const bool is_named = std::find(sessions.begin(), sessions.end(), id) != sessions.end();
-      return is_named ? std::optional{false} : std::nullopt;
-    };
-    actors::open_session_command made;
-    made.session_id = id;
-    made.mode = actors::open_mode::create;
-    if (script_.world.system_prompt_tokens > 0)
-      made.system_prompt = marked_text(id, 'y', {}, script_.world.system_prompt_tokens);
-    made.auto_compact = switched_off(script_.world.no_auto_compact);
-    made.overflow_recovery = switched_off(script_.world.no_overflow_recovery);
-    return made;
-  }
-
   void take_seats() {
     std::size_t n = 0;
     for (const auto& id : sessions_of(script_)) {
       world_.place(id, n % script_.world.nodes);
       auto& at = seats_[id];
-      at.client = &world_.client(opening_of(id));
+      at.client = &world_.client(opening_of(id, script_.world));
       at.number = n;
       ++n;
     }
@@ -191,7 +150,7 @@ private:
     if (!l.at_once)
       settle();
     if (const auto what = expectations_.check(l, world_); !what.empty())
-      fail("expectation", l.session + ": " + what);
+      fail(expectation_breach, l.session + ": " + what);
   }
 
   void take(const step_line& l) {
@@ -210,15 +169,15 @@ private:
     trace_.say(std::string{"the world: "} + to_string(l.what));
     switch (l.what) {
     case action::crash:
-      return crash(static_cast<std::size_t>(l.number) % script_.world.nodes);
+      return crash(static_cast<std::size_t>(l.number.value_or(0)));
     case action::refuse_append:
-      return world_.refuse_append(l.number);
+      return world_.refuse_append(l.number.value_or(1));
     case action::conflict_append:
-      return world_.refuse_append(l.number, error_code::persistence_conflict);
+      return world_.refuse_append(l.number.value_or(1), error_code::persistence_conflict);
     case action::lose_append_answer:
-      return world_.lose_answer(l.number);
+      return world_.lose_answer(l.number.value_or(1));
     case action::slow_commits:
-      return world_.slow_commits(l.number);
+      return world_.slow_commits(l.number.value_or(0));
     case action::lose_runner:
       return world_.time().kill_actors_named("turn_runner");
     default:
@@ -323,6 +282,7 @@ private:
     if (!at.connected)
       return;
     at.connected = false;
+    trace_.say("client " + std::to_string(at.number) + " disconnects");
     at.client->disconnect();
     at.held.clear();
     at.catches_up = false;
@@ -334,6 +294,7 @@ private:
     at.connected = true;
     at.catches_up = true;
     ++at.connection;
+    trace_.say(session + "  client " + std::to_string(at.number) + " connects again");
     on_connected(at.number);
     world_.reconnect(*at.client, session, actors::open_mode::create);
     replay_from(session, at.cursor);
@@ -431,7 +392,7 @@ private:
       step_line last;
       last.what = action::prompt;
       last.session = session;
-      last.id = "last";
+      last.id = last_prompt_id;
       last.tokens = last_prompt_tokens;
       act_as_client(last, at);
     }
@@ -460,6 +421,8 @@ private:
 } // namespace
 
 run_report play(const scenario& s, play_options options) {
+  if (auto fault = fault_of(s); !fault.empty())
+    return {breach{scenario_breach, std::move(fault), 0, 0}, 0, {}, 0, {}};
   return player{s, std::move(options)}.run();
 }
 

@@ -16,9 +16,14 @@
 
 namespace rind::kit {
 
+/// The breach of what a scenario expects.
+inline constexpr const char* expectation_breach = "expectation";
+/// The breach of a scenario that makes no sense, see `fault_of`.
+inline constexpr const char* scenario_breach = "scenario";
+
 /// What a run broke first.
 struct breach {
-  std::string invariant; // its name, or "expectation"
+  std::string invariant; // its name, or one of the two above
   std::string what;
   std::size_t line = 0;   // of the script, from 1, after which it showed; past the last: at the end
   std::int64_t at_ms = 0; // since the beginning of the run

@@ -20,6 +20,21 @@ namespace rind::kit {
 
 inline constexpr std::size_t scenario_line_limit_bytes = std::size_t{1} << 20;
 inline constexpr std::size_t scenario_lines_max = 100'000;
+/// Any single wait of a scenario, and all that its steps let pass together.
+inline constexpr std::int64_t scenario_wait_max_ms = 30ll * 24 * 3'600'000;
+inline constexpr std::int64_t scenario_waits_max_ms = 365ll * 24 * 3'600'000;
+/// Length of one text.
+inline constexpr std::int64_t scenario_text_tokens_max = 250'000;
+/// Tool calls of one answer, and deltas of one.
+inline constexpr std::int64_t scenario_calls_max = 128;
+inline constexpr std::int64_t scenario_pieces_max = 10'000;
+/// Messages that one step delivers.
+inline constexpr std::int64_t scenario_run_max = 1'000'000;
+inline constexpr std::size_t scenario_nodes_max = 16;
+/// What a commit may take.
+inline constexpr std::int64_t scenario_commit_max_ms = 60'000;
+/// The id of the prompt by which a run ends: every session still answers.
+inline constexpr const char* last_prompt_id = "last";
 
 /// The world of a run; the first line, `{"world":{…}}`.
 struct scenario_world {
@@ -113,11 +128,12 @@ enum class action : std::uint8_t {
 struct step_line {
   action what = action::wait;
   std::string session;
-  std::string id;          // of an input
-  std::string text;        // of an input; empty: one of `tokens`
-  std::int64_t tokens = 0; // length of the text
-  std::string model;       // set_model
-  std::int64_t number = 1; // of an append from now; of a node from 0; of milliseconds
+  std::string id;                     // of an input
+  std::string text;                   // of an input; empty: one of `tokens`
+  std::int64_t tokens = 0;            // length of the text
+  std::string model;                  // set_model
+  std::optional<std::int64_t> number; // of an append from now, 1 without it; of a node, 0 without
+                                      // it; of milliseconds, 0 without it
   std::int64_t run = 0;
   std::int64_t wait_ms = 0;
   bool settles = false; // everything that runs comes to its end first
@@ -164,14 +180,17 @@ struct scenario {
 /// The window that the settings of a run declare for a model.
 std::int64_t declared_window_tokens(const std::string& model, const scenario_world& w);
 
+/// What is wrong with a scenario that was not read but made; empty: nothing.
+std::string fault_of(const scenario& s);
+
 /// Sessions that any line names, sorted.
 std::vector<std::string> sessions_of(const scenario& s);
 
 /// JSON lines; reading them back gives the same scenario.
 std::string to_json_lines(const scenario& s);
 /// Fails with invalid_request, line and field for what is no scenario: an unknown key or word, a
-/// number out of range, a line that is too long. Empty lines and lines that begin with # are
-/// skipped.
+/// key that stands twice, a number out of range, what has no effect, what cannot fail, a line that
+/// is too long. Empty lines and lines that begin with # are skipped.
 result<scenario> read_scenario(std::istream& in);
 
 const char* to_string(action what);

@@ -14,7 +14,6 @@ constexpr std::int64_t token_bytes = 4;    // of the filler, by the local estima
 constexpr std::int64_t message_tokens = 4; // around each message
 constexpr std::int64_t polite_tokens = 6;
 constexpr std::int64_t polite_summary_tokens = 40;
-constexpr std::int64_t filler_bytes = 1 << 16;
 constexpr auto no_limit = std::numeric_limits<std::int64_t>::max();
 
 /// Plain words, as long as the longest text needs.
@@ -22,7 +21,7 @@ const std::string& filler() {
   static const std::string text = [] {
     constexpr std::string_view words = "the build of the parser went on and the tests were read ";
     std::string t;
-    while (static_cast<std::int64_t>(t.size()) < filler_bytes)
+    while (static_cast<std::int64_t>(t.size()) < scenario_text_tokens_max * token_bytes)
       t += words;
     return t;
   }();
@@ -36,13 +35,6 @@ std::int64_t bytes_of(const message& m) {
   if (m.reasoning)
     bytes += m.reasoning->opaque.size();
   return static_cast<std::int64_t>(bytes);
-}
-
-provider_error_class class_named(const std::string& word) {
-  for (std::size_t i = 0; i < provider_error_class_count; ++i)
-    if (word == to_string(static_cast<provider_error_class>(i)))
-      return static_cast<provider_error_class>(i);
-  return provider_error_class::unrecognised;
 }
 
 token_usage usage_in(usage_style style, std::int64_t input, std::int64_t output) {
@@ -97,7 +89,7 @@ std::string marked_text(const std::string& session, char kind, const std::string
   auto text = session + ":" + kind + id + " ";
   const auto bytes = tokens * token_bytes - static_cast<std::int64_t>(text.size());
   if (bytes > 0)
-    text.append(filler(), 0, static_cast<std::size_t>(std::min(bytes, filler_bytes)));
+    text.append(filler(), 0, static_cast<std::size_t>(bytes));
   return text;
 }
 
@@ -130,23 +122,25 @@ std::int64_t script_book::counted(const sampling_request& request) const {
   return static_cast<std::int64_t>(static_cast<double>(bytes) / token_bytes * world_.token_ratio);
 }
 
-bool script_book::fits(const sampling_request& request) const {
-  return counted(request) <=
+bool script_book::fits(const sampling_request& request, std::int64_t count) const {
+  return count <=
          (world_.true_window_tokens > 0 ? world_.true_window_tokens : request.window_tokens);
 }
 
 bool script_book::has_answer(const sampling_request& request) const {
   const auto own = shelves_.find(request.session_id);
-  if (own == shelves_.end())
-    return !fits(request);
-  const auto& lines =
-      request.kind == sampling_kind::compact ? own->second.summaries : own->second.conversation;
-  return !lines.empty() || !fits(request);
+  if (own != shelves_.end()) {
+    const auto& lines =
+        request.kind == sampling_kind::compact ? own->second.summaries : own->second.conversation;
+    if (!lines.empty())
+      return true;
+  }
+  return !fits(request, counted(request));
 }
 
 scripted_reply script_book::refusal(const model_line& line, std::int64_t count) const {
   provider_error e;
-  e.error_class = class_named(line.error);
+  e.error_class = *from_word<provider_error_class>(line.error);
   e.message = line.message.empty() ? "refused by script: " + line.error : line.message;
   if (e.error_class == provider_error_class::context_length)
     e.requested_tokens = count;
@@ -187,7 +181,7 @@ scripted_reply script_book::reply_to(const sampling_request& request) {
   line.tokens = is_summary ? polite_summary_tokens : polite_tokens;
   auto& own = shelves_[request.session_id];
   auto& lines = is_summary ? own.summaries : own.conversation;
-  if (!fits(request)) {
+  if (!fits(request, count)) {
     line = {};
     line.error = to_string(provider_error_class::context_length);
     line.states_window_tokens = world_.true_window_tokens;

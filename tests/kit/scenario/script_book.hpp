@@ -39,7 +39,7 @@ private:
     std::int64_t answers = 0; // given so far, for marks and call ids
     std::int64_t results = 0;
   };
-  bool fits(const sampling_request& request) const;
+  bool fits(const sampling_request& request, std::int64_t count) const;
   scripted_reply refusal(const model_line& line, std::int64_t count) const;
   scripted_reply answer(const model_line& line, const sampling_request& request,
                         std::int64_t count);

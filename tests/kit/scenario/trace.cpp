@@ -145,7 +145,22 @@ void trace::on_answered(const client_request& request, const client_answer& answ
         answer_words(answer));
 }
 
+/// What a client hears while it lasts; the durable events stand in the journal's lines.
+void trace::tell_live(std::size_t client, const session_event& event) {
+  const auto* live = std::get_if<live_event_body>(&event.body);
+  if (!live)
+    return;
+  const auto hears = event.session_id + "  client " + std::to_string(client) + " hears ";
+  if (const auto* d = std::get_if<events::assistant_delta>(live))
+    say(hears + "a delta: " + shown(d->text));
+  else if (const auto* r = std::get_if<events::turn_step_retry>(live))
+    say(hears + "of retry " + std::to_string(r->attempt) + " in " + std::to_string(r->delay_ms) +
+        " ms" + (r->discard_partial ? ", the partial answer is dropped" : ""));
+}
+
 void trace::on_event(std::size_t client, const session_event& event) {
+  if (keeps_lines_)
+    tell_live(client, event);
   mix(static_cast<std::uint64_t>(client));
   mix(event.event_id);
   mix(static_cast<std::uint64_t>(event.body.index()));

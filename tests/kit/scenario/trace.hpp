@@ -34,6 +34,7 @@ public:
   void on_crash(const std::vector<std::string>& sessions) override;
 
 private:
+  void tell_live(std::size_t client, const session_event& event);
   void mix(std::string_view text);
   void mix(std::uint64_t number);
 
