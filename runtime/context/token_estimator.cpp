@@ -2,7 +2,9 @@
 // stands before it.
 #include "runtime/context/token_estimator.hpp"
 
+#include <algorithm>
 #include <array>
+#include <optional>
 
 namespace rind::context {
 
@@ -163,12 +165,57 @@ public:
     cost_ += taken.cost;
     state_ = taken.next;
   }
-  std::int64_t tokens() const { return (cost_ + 999) / 1000; }
+  std::int64_t cost() const { return cost_; }
 
 private:
   std::int64_t cost_ = 0; // 1/1000 token
   std::uint8_t state_ = after_space;
 };
+
+constexpr std::int64_t tokens_of(std::int64_t cost) {
+  return (cost + 999) / 1000;
+}
+
+// A step waits for the one before it, which is nearly all of its time. After a space the state is
+// the same whatever stood before, so a long text is cut at spaces and its parts are walked side by
+// side, to the same sum.
+constexpr std::size_t lanes = 4;
+constexpr std::size_t lane_min_bytes = 64;
+
+using lane_texts = std::array<std::string_view, lanes>;
+
+/// Parts of about the same size, each but the first behind a space; nothing where there is no space
+/// to cut at.
+std::optional<lane_texts> cut_at_spaces(std::string_view text) {
+  lane_texts parts;
+  std::size_t begin = 0;
+  for (std::size_t lane = 1; lane < lanes; ++lane) {
+    const auto space = text.find(' ', text.size() * lane / lanes);
+    if (space == std::string_view::npos || space < begin)
+      return std::nullopt;
+    parts[lane - 1] = text.substr(begin, space + 1 - begin);
+    begin = space + 1;
+  }
+  parts[lanes - 1] = text.substr(begin);
+  return parts;
+}
+
+std::int64_t cost_side_by_side(const lane_texts& parts) {
+  std::array<walker, lanes> walkers;
+  auto shortest = parts[0].size();
+  for (const auto part : parts)
+    shortest = std::min(shortest, part.size());
+  for (std::size_t i = 0; i < shortest; ++i)
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      walkers[lane].take(parts[lane][i]);
+  std::int64_t cost = 0;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    for (const char c : parts[lane].substr(shortest))
+      walkers[lane].take(c);
+    cost += walkers[lane].cost();
+  }
+  return cost;
+}
 
 /// What stands for the character that `\` and this letter mean in JSON.
 constexpr char meaning_of_escape(char letter) {
@@ -188,10 +235,13 @@ constexpr char meaning_of_escape(char letter) {
 } // namespace
 
 std::int64_t estimate_text(std::string_view text) {
+  if (text.size() >= lanes * lane_min_bytes)
+    if (const auto parts = cut_at_spaces(text))
+      return tokens_of(cost_side_by_side(*parts));
   walker w;
   for (const char c : text)
     w.take(c);
-  return w.tokens();
+  return tokens_of(w.cost());
 }
 
 std::int64_t estimate_json(std::string_view text) {
@@ -200,7 +250,7 @@ std::int64_t estimate_json(std::string_view text) {
     const bool escapes = text[i] == '\\' && i + 1 < text.size();
     w.take(escapes ? meaning_of_escape(text[++i]) : text[i]);
   }
-  return w.tokens();
+  return tokens_of(w.cost());
 }
 
 std::int64_t estimate_message(const message& m) {

@@ -93,7 +93,7 @@ void sqlite_connection::be_for(connection_use use, sqlite_synchronous synchronou
     throw SQLite::Exception("no right to write", SQLITE_READONLY);
   demand(*database_, "PRAGMA journal_mode = WAL", "wal");
   execute(synchronous == sqlite_synchronous::full ? "PRAGMA synchronous = FULL"
-                                                          : "PRAGMA synchronous = OFF");
+                                                  : "PRAGMA synchronous = OFF");
   execute("PRAGMA foreign_keys = ON");
   execute(write_ahead_log_limit);
 }

@@ -130,6 +130,16 @@ RC_GTEST_PROP(estimate, S12_a_concatenation_is_the_sum_within_a_token_a_piece,
   RC_ASSERT(std::abs(estimate_text(all) - sum) <= static_cast<std::int64_t>(pieces.size()));
 }
 
+// Long texts are walked in several places at once and JSON in one, and without escapes both mean
+// the same.
+RC_GTEST_PROP(estimate, S12_a_long_text_costs_the_same_wherever_its_spaces_stand, ()) {
+  const auto alphabet =
+      *rc::gen::element<std::string>("ab ", "aB1 \n.", "word\t ", "\xc3\xa9 x", "ab");
+  const auto bytes = *rc::gen::inRange(200, 3'000);
+  const auto text = *rc::gen::container<std::string>(bytes, rc::gen::elementOf(alphabet));
+  RC_ASSERT(estimate_text(text) == estimate_json(text));
+}
+
 RC_GTEST_PROP(estimate, S12_more_text_never_costs_less,
               (const std::string& a, const std::string& b)) {
   RC_ASSERT(estimate_text(a + b) >= estimate_text(a));
