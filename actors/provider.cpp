@@ -5,6 +5,8 @@
 
 #include <caf/send.hpp>
 
+#include "runtime/canary/canary.hpp"
+
 namespace rind::actors {
 
 provider::provider(caf::actor_config& cfg, provider_parts parts)
@@ -63,8 +65,10 @@ void provider::start(start_sampling s) {
   rind::provider::sampling_sink sink;
   // The callbacks come from the provider's thread: a message to the listener, and one here for the
   // free place.
-  sink.on_delta = [listener = s.listener, id](sampling_delta d) {
-    caf::anon_send(listener, sampling_progressed{id, std::move(d)});
+  const auto& [heard_as, heard_by] =
+      RIND_PLANTED(delta_of_another) ? *in_flight_.begin() : *in_flight_.find(id);
+  sink.on_delta = [listener = heard_by.listener, heard_as = heard_as](sampling_delta d) {
+    caf::anon_send(listener, sampling_progressed{heard_as, std::move(d)});
   };
   sink.on_end = [listener = s.listener, self = provider_self{this}, id](sampling_outcome o) {
     caf::anon_send(self, sampling_ended{id, o});

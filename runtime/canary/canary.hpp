@@ -32,6 +32,7 @@ namespace rind::canary {
   X(two_terminal_events, "the end of an operation is told twice (S5)")                             \
   /* operations and their samplings */                                                             \
   X(calls_run_again, "a resumed turn runs the last tool calls again (S9, S10)")                    \
+  X(delta_of_another, "a delta is taken for one of whichever request comes first (S1)")            \
   X(error_left_in_view, "a failed attempt leaves its error among the messages (S31a)")             \
   X(new_turn_id_after_compaction, "what follows a boundary belongs to another operation (S28)")    \
   X(no_placeholder, "a call that a crash left without a result gets no placeholder (S9)")          \

@@ -33,6 +33,7 @@ public:
   }
 
   void on_request(const sampling_request& r) override {
+    since_ms_[r.request_id] = now_ms();
     if (r.kind != sampling_kind::compact)
       return;
     auto& s = sessions_[r.session_id];
@@ -40,8 +41,11 @@ public:
     s.asked = true;
   }
 
-  void on_sampling_end(const sampling_request&, const sampling_outcome& outcome) override {
-    if (std::holds_alternative<provider_error>(outcome))
+  void on_sampling_end(const sampling_request& r, const sampling_outcome& outcome) override {
+    const auto took_ms = now_ms() - since_ms_[r.request_id];
+    since_ms_.erase(r.request_id);
+    // One that is cancelled past its deadline has failed, too.
+    if (std::holds_alternative<provider_error>(outcome) || took_ms >= deadline_ms)
       ++failures_;
     else if (std::holds_alternative<sampling_answer>(outcome))
       failures_ = 0;
@@ -52,6 +56,8 @@ public:
 private:
   /// After so many failures in a row requests are refused without a call for a while.
   static constexpr std::int64_t failures_before_none_is_asked = 5;
+
+  static constexpr std::int64_t deadline_ms = 900'000; // of a request, as settings have it
 
   /// Since the journal last said that the operation moved on, or has another model.
   struct session {
@@ -87,7 +93,8 @@ private:
   }
 
   by_session<session> sessions_;
-  std::int64_t failures_ = 0; // of requests in a row
+  std::map<std::string, std::int64_t> since_ms_; // by request that is under way
+  std::int64_t failures_ = 0;                    // of requests in a row
   bool is_one_provider_ = true;
 };
 
