@@ -38,7 +38,9 @@ function(rind_tests name)
       RIND_DEV_CERTS="${CMAKE_CURRENT_SOURCE_DIR}/scripts/dev-certs")
     add_dependencies(${name} rind)
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX "${arg_LABEL}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+  # Cases that share a database server run in one process, see below.
+  gtest_discover_tests(${name} TEST_PREFIX "${arg_LABEL}." TEST_FILTER "-*postgres*"
+    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${rind_test_timeout_s} ENVIRONMENT "${rind_test_env}")
 endfunction()
 
@@ -97,6 +99,7 @@ function(rind_check_test name label)
     ENVIRONMENT "${rind_test_env}")
 endfunction()
 
+rind_check_test(contract.postgres contract contract_tests --gtest_filter=*postgres*)
 rind_check_test(layers unit bash "${PROJECT_SOURCE_DIR}/scripts/check-layers" "${PROJECT_SOURCE_DIR}")
 rind_check_test(layers.refuse_what_breaks_them unit bash "${PROJECT_SOURCE_DIR}/scripts/check-layers" --self-test)
 

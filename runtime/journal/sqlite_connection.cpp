@@ -4,6 +4,8 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
+#include "runtime/journal/stored_rows.hpp"
+
 namespace rind::journal {
 
 namespace {

@@ -21,12 +21,6 @@ class Statement;
 
 namespace rind::journal {
 
-/// Rows of one session that make no sense (S39). The other sessions of the file are none the worse.
-class damaged_session : public std::runtime_error {
-public:
-  using std::runtime_error::runtime_error;
-};
-
 /// The path names another file by now, or none: what is written would not be found there.
 class moved_journal : public std::runtime_error {
 public:

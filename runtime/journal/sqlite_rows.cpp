@@ -1,8 +1,6 @@
 // The statements of the SQLite journal, and what their rows mean.
 #include "runtime/journal/sqlite_rows.hpp"
 
-#include <algorithm>
-
 #include "messages/json.hpp"
 
 namespace rind::journal {
@@ -47,10 +45,6 @@ constexpr const char* select_end =
     " WHERE session_id = ? AND turn_id = ? AND kind = 'turn_ended' AND position > ?"
     " ORDER BY position DESC LIMIT 1";
 
-[[noreturn]] void damaged(const std::string& session_id, const std::string& what) {
-  throw damaged_session("the journal of session " + session_id + " cannot be read: " + what);
-}
-
 /// The columns of select_state, select_page and select_first_page up to last_position.
 session_summary summary_of(const statement_use& row) {
   session_summary summary;
@@ -62,29 +56,15 @@ session_summary summary_of(const statement_use& row) {
   summary.message_count = row.integer(5);
   summary.generation = row.integer(6);
   summary.open_turn_id = row.text(7);
-  const std::string operation = row.text(8);
+  summary.open_operation = decode_operation(summary.session_id, row.text(8));
   summary.last_position = row.integer(9);
-  if (operation == to_string(operation_kind::turn))
-    summary.open_operation = operation_kind::turn;
-  else if (operation == to_string(operation_kind::compact))
-    summary.open_operation = operation_kind::compact;
-  else
-    damaged(summary.session_id, "its operation is of the unknown kind '" + operation + "'");
   return summary;
 }
 
 /// The columns of select_entries, select_input and select_end.
 entry_ptr entry_of(const statement_use& row, const std::string& session_id) {
-  auto e = std::make_shared<entry>();
-  e->position = row.integer(0);
-  e->id = row.text(1);
-  e->time_ms = row.integer(2);
-  e->turn_id = row.text(3);
-  auto body = decode_body(row.text(4), row.text(5));
-  if (!body)
-    damaged(session_id, "entry " + std::to_string(e->position) + ": " + body.error().message);
-  e->body = std::move(*body);
-  return e;
+  return decode(session_id, {row.integer(0), row.text(1), row.integer(2), row.text(3), row.text(4),
+                             row.text(5)});
 }
 
 } // namespace
@@ -130,23 +110,12 @@ session_page read_page(sqlite_connection& db, std::int64_t limit,
 
 std::vector<entry_ptr> read_entries(sqlite_connection& db, const session_summary& session,
                                     std::int64_t after_position, std::int64_t limit) {
-  std::vector<entry_ptr> entries;
-  std::int64_t last = std::clamp<std::int64_t>(after_position, 0, session.last_position);
+  entry_run run(session, after_position, limit);
   auto row = db.use(select_entries);
-  row.bind(session.session_id).bind(last).bind(limit);
-  while (row.step()) {
-    auto e = entry_of(row, session.session_id);
-    if (e->position != last + 1 || e->position > session.last_position)
-      damaged(session.session_id,
-              "entry " + std::to_string(e->position) + " comes after " + std::to_string(last));
-    last = e->position;
-    entries.push_back(std::move(e));
-  }
-  const bool is_end = static_cast<std::int64_t>(entries.size()) < limit;
-  if (is_end && last != session.last_position)
-    damaged(session.session_id, "it ends at entry " + std::to_string(last) + " of " +
-                                    std::to_string(session.last_position));
-  return entries;
+  row.bind(session.session_id).bind(run.after_position()).bind(limit);
+  while (row.step())
+    run.take(entry_of(row, session.session_id));
+  return run.finish();
 }
 
 void write_entry(sqlite_connection& db, const std::string& session_id, const entry& e,

@@ -2,18 +2,10 @@
 // damaged_session and SQLite::Exception.
 #pragma once
 
-#include "runtime/journal/append_rules.hpp"
 #include "runtime/journal/sqlite_connection.hpp"
+#include "runtime/journal/stored_rows.hpp"
 
 namespace rind::journal {
-
-/// What is to be written of an entry, encoded before the transaction so that a text that cannot be
-/// encoded fails its own request only.
-struct encoded_entry {
-  std::string kind;
-  std::string body;
-  std::string input_id; // empty: none
-};
 
 std::optional<session_state> read_state(sqlite_connection& db, const std::string& session_id);
 void write_state(sqlite_connection& db, const session_state& state);
@@ -29,10 +21,6 @@ void write_entry(sqlite_connection& db, const std::string& session_id, const ent
 /// damaged.
 std::int64_t highest_position(sqlite_connection& db, const std::string& session_id);
 
-struct entry_place {
-  std::string session_id;
-  std::int64_t position = 0;
-};
 std::optional<entry_place> find_entry(sqlite_connection& db, const std::string& entry_id);
 
 std::optional<input_trace> read_trace(sqlite_connection& db, const std::string& session_id,

@@ -13,26 +13,11 @@ namespace rind::journal {
 
 namespace {
 
-constexpr std::size_t body_limit_bytes =
-    256 * 1024 * 1024; // of one encoded entry; SQLite's own limit lies above
-
 constexpr const char* update_epoch = "UPDATE sessions SET epoch = ? WHERE session_id = ?";
 constexpr const char* select_epoch = "SELECT epoch FROM sessions WHERE session_id = ?";
 constexpr const char* select_epoch_floor = "SELECT epoch_floor FROM meta";
 constexpr const char* raise_epoch_floor = "UPDATE meta SET epoch_floor = max(epoch_floor, ?)";
 constexpr const char* delete_session = "DELETE FROM sessions WHERE session_id = ?";
-
-/// Throws what encode_body throws.
-std::vector<encoded_entry> encode(const std::vector<entry>& entries) {
-  std::vector<encoded_entry> encoded;
-  encoded.reserve(entries.size());
-  for (const entry& e : entries) {
-    encoded.push_back({kind_of(e.body), encode_body(e.body), input_id_of(e.body)});
-    if (encoded.back().body.size() > body_limit_bytes)
-      throw std::length_error("entry " + e.id + " is larger than an entry may be");
-  }
-  return encoded;
-}
 
 #ifdef RIND_CANARY_SPLIT_BOUNDARY
 bool holds_boundary(const append_request& request) {
@@ -127,10 +112,8 @@ result<session_state> sqlite_store::admit(const append_request& request) {
   auto state = read_state(*writing_, request.session_id);
   if (auto error = refusal(request, state ? &*state : nullptr))
     return *error;
-  const std::int64_t last = state ? state->tracker.summary().last_position : 0;
-  if (highest_position(*writing_, request.session_id) != last)
-    throw damaged_session("the journal of session " + request.session_id +
-                          " cannot be written: it does not end where it should");
+  check_end(request.session_id, state ? state->tracker.summary().last_position : 0,
+            highest_position(*writing_, request.session_id));
   if (state)
     return *state;
   auto floor = writing_->use(select_epoch_floor);
@@ -141,38 +124,26 @@ result<session_state> sqlite_store::admit(const append_request& request) {
 
 append_receipt sqlite_store::write(session_state state, const append_request& request,
                                    const std::vector<encoded_entry>& encoded) {
-  append_receipt receipt;
-  receipt.epoch = state.epoch;
-  receipt.first_position = state.tracker.summary().last_position + 1;
-  std::vector<std::optional<std::int64_t>> message_indices;
-  const auto place = [&](const entry& e) {
-    auto stored = std::make_shared<entry>(e);
-    stored->position = state.tracker.summary().last_position + 1;
-    message_indices.push_back(message_of(e.body) == nullptr
-                                  ? std::nullopt
-                                  : std::optional(state.tracker.summary().message_count));
-    state.tracker.apply(*stored);
-    receipt.entries.push_back(std::move(stored));
-  };
-  std::size_t written = 0;
-  const auto put = [&] {
-    write_state(*writing_, state);
-    for (; written < receipt.entries.size(); ++written)
-      write_entry(*writing_, request.session_id, *receipt.entries[written], encoded[written],
-                  message_indices[written]);
-  };
-  for (const entry& e : request.entries) {
-    place(e);
 #ifdef RIND_CANARY_SPLIT_BOUNDARY
-    if (receipt.entries.size() == 1 && request.entries.size() > 1 && holds_boundary(request)) {
-      put();
+  const auto before = state;
+#endif
+  auto placed = place(std::move(state), request);
+  write_state(*writing_, placed.state);
+  for (std::size_t i = 0; i < encoded.size(); ++i) {
+#ifdef RIND_CANARY_SPLIT_BOUNDARY
+    if (i == 1 && holds_boundary(request)) {
+      auto half = request;
+      half.entries.resize(1);
+      write_state(*writing_, place(before, half).state);
       writing_->execute("COMMIT");
       writing_->execute("BEGIN IMMEDIATE");
+      write_state(*writing_, placed.state);
     }
 #endif
+    write_entry(*writing_, request.session_id, *placed.receipt.entries[i], encoded[i],
+                placed.message_indices[i]);
   }
-  put();
-  return receipt;
+  return std::move(placed.receipt);
 }
 
 result<append_receipt> sqlite_store::repeat(const append_request& request,
@@ -184,17 +155,9 @@ result<append_receipt> sqlite_store::repeat(const append_request& request,
   if (!state)
     throw damaged_session("the journal of session " + request.session_id +
                           " cannot be read: it has entries and no session");
-  append_receipt receipt;
-  receipt.epoch = request.create ? state->first_epoch : request.epoch;
-  receipt.first_position = first.position;
-  receipt.entries = read_entries(*writing_, state->tracker.summary(), first.position - 1,
-                                 static_cast<std::int64_t>(request.entries.size()));
-  if (receipt.entries.size() != request.entries.size())
-    return id_in_use(first_id);
-  for (std::size_t i = 0; i < receipt.entries.size(); ++i)
-    if (receipt.entries[i]->id != request.entries[i].id)
-      return id_in_use(first_id);
-  return receipt;
+  return repeated(request, *state,
+                  read_entries(*writing_, state->tracker.summary(), first.position - 1,
+                               static_cast<std::int64_t>(request.entries.size())));
 }
 
 result<loaded_session> sqlite_store::claim(const std::string& session_id) {

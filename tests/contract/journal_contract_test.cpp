@@ -4,9 +4,12 @@
 
 #include "messages/json.hpp"
 #include "runtime/journal/memory_store.hpp"
+#include "runtime/journal/postgres_store.hpp"
 #include "runtime/journal/sqlite_store.hpp"
+#include "tests/kit/faulty_store.hpp"
 #include "tests/kit/journal_samples.hpp"
 #include "tests/kit/journal_text.hpp"
+#include "tests/kit/private_postgres.hpp"
 #include "tests/kit/temp_folder.hpp"
 
 namespace rind::journal {
@@ -17,19 +20,34 @@ using testing::ElementsAre;
 
 class journal_contract : public testing::TestWithParam<const char*> {
 protected:
-  void SetUp() override { reopen(); }
+  void SetUp() override {
+    if (is("postgres"))
+      database_ = fresh_database();
+    reopen();
+  }
 
   /// As after a restart. What lies in memory only is not there to be reopened.
   void reopen() {
-    if (GetParam() == std::string("memory")) {
-      if (!store_)
-        store_ = std::make_unique<memory_store>();
+    if (is("memory") && store_)
       return;
-    }
     store_.reset();
-    auto opened = open_sqlite({.path = folder_.file("journal.db")});
+    auto opened = open();
     ASSERT_TRUE(opened) << opened.error().message;
     store_ = std::move(*opened);
+    if (is("faulty"))
+      store_ = make_faulty_store(std::move(store_), std::make_shared<journal_faults>());
+  }
+
+  bool is(std::string_view word) const {
+    return std::string_view(GetParam()).find(word) != std::string_view::npos;
+  }
+
+  result<std::unique_ptr<store>> open() const {
+    if (is("postgres"))
+      return open_postgres({.address = database_});
+    if (is("sqlite"))
+      return open_sqlite({.path = folder_.file("journal.db")});
+    return std::unique_ptr<store>(std::make_unique<memory_store>());
   }
 
   result<append_receipt> append(const append_request& request) {
@@ -58,10 +76,13 @@ protected:
   std::string all_of(const std::string& id) { return text_of(store_->read(id, 0, read_limit_max)); }
 
   temp_folder folder_;
+  std::string database_;
   std::unique_ptr<store> store_;
 };
 
-INSTANTIATE_TEST_SUITE_P(stores, journal_contract, testing::Values("memory", "sqlite"),
+INSTANTIATE_TEST_SUITE_P(stores, journal_contract,
+                         testing::Values("memory", "sqlite", "postgres", "faulty_memory",
+                                         "faulty_sqlite", "faulty_postgres"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 std::vector<std::string> ids_of(const std::vector<entry_ptr>& entries) {
