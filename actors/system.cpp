@@ -17,8 +17,7 @@
 #include "actors/connection.hpp"
 #include "actors/wiring.hpp"
 #include "runtime/config/load.hpp"
-#include "runtime/journal/memory_store.hpp"
-#include "runtime/journal/sqlite_store.hpp"
+#include "runtime/journal/open_journal.hpp"
 #include "runtime/net/asio_server.hpp"
 #include "runtime/net/stdio_server.hpp"
 #include "runtime/protocol/access_list.hpp"
@@ -37,18 +36,6 @@ constexpr std::int64_t abandon_ms = 2'000;
 
 /// What a client may take to read its last answers.
 constexpr std::int64_t last_words_ms = 2'000;
-
-result<std::unique_ptr<rind::journal::store>> open_store(const std::string& where) {
-  if (where == "memory")
-    return std::unique_ptr<rind::journal::store>(std::make_unique<rind::journal::memory_store>());
-  constexpr std::string_view scheme = "sqlite:";
-  if (where.compare(0, scheme.size(), scheme) != 0)
-    return make_failure(error_code::invalid_request,
-                        "journal must be `memory` or `sqlite:PATH`, it is `" + where + "`");
-  rind::journal::sqlite_options options;
-  options.path = where.substr(scheme.size());
-  return rind::journal::open_sqlite(options);
-}
 
 } // namespace
 
@@ -129,7 +116,8 @@ result<std::unique_ptr<system>> system::start(config::settings settings, system_
   auto s = std::make_unique<state>();
   s->stop_margin_ms = parts.stop_margin_ms;
   if (!parts.store) {
-    auto opened = open_store(settings.journal);
+    auto opened =
+        rind::journal::open_journal(settings.journal, rind::journal::journal_access::serve);
     if (!opened)
       return opened.error();
     parts.store = std::move(*opened);

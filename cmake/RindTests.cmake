@@ -106,6 +106,7 @@ rind_check_test(layers.refuse_what_breaks_them unit bash "${PROJECT_SOURCE_DIR}/
 if(NOT RIND_WITH_CAF)
   return()
 endif()
+rind_check_test(e2e.postgres e2e e2e_tests --gtest_filter=*postgres*)
 
 # Seeds of the simulated world. Under a sanitizer a run takes ten times as long.
 set(rind_sim_seeds 500)

@@ -62,14 +62,13 @@ std::string flag_again(const std::string& flag, const std::string& value) {
 } // namespace
 
 std::string command_again(const config::settings& settings, const server_address& server) {
-  constexpr std::string_view scheme = "sqlite:";
   const std::string program = "rind chat";
   if (server.is_given())
     return program + flag_again("--socket", server.socket) + flag_again("--connect", server.tcp) +
            flag_again("--tls-ca", server.tls.ca_file) +
            flag_again("--tls-certificate", server.tls.certificate_file) +
            flag_again("--tls-key", server.tls.key_file) + (server.without_tls ? " --no-tls" : "");
-  if (settings.journal.compare(0, scheme.size(), scheme) != 0)
+  if (settings.journal == "memory")
     return {};
   return settings.journal == config::settings{}.journal
              ? program

@@ -11,6 +11,7 @@
 #include "hosts/classify/classify.hpp"
 #include "hosts/command_line_errors.hpp"
 #include "hosts/demo/demo.hpp"
+#include "hosts/journal_tools.hpp"
 #include "hosts/mock_provider/command.hpp"
 #include "hosts/replay/replay.hpp"
 #include "hosts/serve.hpp"
@@ -57,7 +58,7 @@ void add_host_settings(CLI::App& app, settings_flags& flags) {
               "the model of new sessions");
   add_setting(app, flags, "--context-window", std::string{rind::config::context_window_key},
               "window of that model, tokens");
-  add_setting(app, flags, "--journal", "journal", "sqlite:PATH or memory");
+  add_setting(app, flags, "--journal", "journal", "sqlite:PATH, postgresql://… or memory");
   add_setting(app, flags, "--system-prompt", "session.system_prompt",
               "system prompt of every session");
   add_setting(app, flags, "--log-level", "log_level", "trace, debug, info, warn, error");
@@ -264,6 +265,29 @@ int main(int argc, char** argv) {
                [&](const auto& s) { return show_usage(s, session_id, sessions_json); });
   usage_app->add_option("session", session_id, "its id; all sessions without it");
   usage_app->add_flag("--json", sessions_json, "print one JSON object a line");
+
+  auto* journal_app = app.add_subcommand("journal", "take care of a journal");
+  journal_app->require_subcommand(1);
+  add_host_settings(*journal_app, flags);
+  const auto add_care = [&](const char* name, const char* help, auto care) {
+    auto* care_app = journal_app->add_subcommand(name, help);
+    care_app->fallthrough();
+    care_app->callback(
+        [&flags, &code, care] { code = with_settings(load_journal_settings(flags), care); });
+  };
+  add_care("migrate", "make what is missing of it and bring it up to date",
+           [](const auto& s) { return migrate_journal(s); });
+  add_care("check", "read all of it and tell what makes no sense",
+           [](const auto& s) { return check_journal(s); });
+  auto* copy_app = journal_app->add_subcommand(
+      "copy", "copy every session into another journal, and compare them");
+  std::string copy_from;
+  std::string copy_to;
+  copy_app->add_option("from", copy_from, "sqlite:PATH or postgresql://…; not served meanwhile")
+      ->required();
+  copy_app->add_option("to", copy_to, "sqlite:PATH or postgresql://…; made if it is missing")
+      ->required();
+  copy_app->callback([&] { code = copy_journal(copy_from, copy_to); });
 
   auto* config_app = app.add_subcommand("config", "settings");
   config_app->require_subcommand(1);

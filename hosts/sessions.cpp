@@ -14,7 +14,7 @@
 
 #include "messages/json.hpp"
 #include "runtime/config/models.hpp"
-#include "runtime/journal/sqlite_store.hpp"
+#include "runtime/journal/open_journal.hpp"
 #include "runtime/journal/usage_ledger.hpp"
 #include "runtime/protocol/command_texts.hpp"
 #include "runtime/protocol/number_text.hpp"
@@ -29,18 +29,9 @@ int fail(const std::string& why) {
   return 1;
 }
 
-/// Opens the store of the settings and hands it on; a journal in memory has nothing to show.
+/// Opens the store of the settings and hands it on.
 int with_store(const config::settings& settings, const std::function<int(journal::store&)>& use) {
-  constexpr std::string_view scheme = "sqlite:";
-  if (settings.journal.compare(0, scheme.size(), scheme) != 0)
-    return fail("only a journal in a file can be looked into; this one is `" + settings.journal +
-                "`");
-  journal::sqlite_options options;
-  options.path = settings.journal.substr(scheme.size());
-  options.access = journal::sqlite_access::look;
-  if (::access(options.path.c_str(), F_OK) != 0)
-    return fail("there is no journal " + options.path);
-  auto store = journal::open_sqlite(options);
+  const auto store = journal::open_journal(settings.journal, journal::journal_access::look);
   return store ? use(**store) : fail(store.error().message);
 }
 

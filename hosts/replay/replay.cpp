@@ -15,8 +15,7 @@
 #include "hosts/replay/script.hpp"
 #include "hosts/settings.hpp"
 #include "runtime/config/fields.hpp"
-#include "runtime/journal/memory_store.hpp"
-#include "runtime/journal/sqlite_store.hpp"
+#include "runtime/journal/open_journal.hpp"
 
 namespace rind::hosts::replay {
 
@@ -32,17 +31,9 @@ constexpr std::int64_t manual_compaction_max_ms = 300'000;
 constexpr std::int64_t samplings_max = 1'000'000;
 
 result<std::shared_ptr<journal::store>> open_store(const std::string& where) {
-  if (where == "memory")
-    return std::shared_ptr<journal::store>(std::make_shared<journal::memory_store>());
-  constexpr std::string_view scheme = "sqlite:";
-  if (where.compare(0, scheme.size(), scheme) != 0 || where.size() == scheme.size())
-    return make_failure(error_code::invalid_request,
-                        "--journal must be `memory` or `sqlite:PATH`, it is `" + where + "`");
-  journal::sqlite_options options;
-  options.path = where.substr(scheme.size());
-  auto opened = journal::open_sqlite(options);
+  auto opened = journal::open_journal(where, journal::journal_access::serve);
   if (!opened)
-    return opened.error();
+    return make_failure(opened.error().code, "--journal: " + opened.error().message);
   return std::shared_ptr<journal::store>(std::move(*opened));
 }
 

@@ -14,6 +14,7 @@
 
 #include "runtime/config/fields.hpp"
 #include "runtime/config/reading.hpp"
+#include "runtime/journal/open_journal.hpp"
 
 extern char** environ;
 
@@ -128,7 +129,9 @@ public:
   explicit line_writer(reading& from) : from_(from) {}
 
   std::vector<resolved_line> run() {
-    auto& values = from_.values;
+    auto values = from_.values;
+    if (journal::journal_problem(values.journal))
+      values.journal = without_secrets(values.journal); // a password may be what is wrong with it
     for (const auto& s : sections_of(values))
       add(s.members, std::string(s.name));
     add_tokens(values.server.tokens);
@@ -337,7 +340,8 @@ std::string to_json_text(const std::vector<resolved_line>& lines) {
 
 std::vector<std::string> secret_variables(const settings& values) {
   std::vector<std::string> out{std::string(rind_key_variable), std::string(openai_key_variable),
-                               std::string(anthropic_key_variable), std::string(token_variable)};
+                               std::string(anthropic_key_variable), std::string(token_variable),
+                               std::string(database_password_variable)};
   for (const auto& provider : values.providers)
     if (!provider.api_key_env.empty())
       out.push_back(provider.api_key_env);

@@ -26,6 +26,7 @@ inline constexpr std::string_view rind_key_variable = "RIND_API_KEY";
 inline constexpr std::string_view openai_key_variable = "OPENAI_API_KEY";
 inline constexpr std::string_view anthropic_key_variable = "ANTHROPIC_API_KEY";
 inline constexpr std::string_view token_variable = "RIND_TOKEN";
+inline constexpr std::string_view database_password_variable = "PGPASSWORD"; // libpq reads it
 inline constexpr std::string_view file_variable = "RIND_CONFIG"; // names the settings file
 
 /// Keys that only the environment and flags have: the provider that needs no file.

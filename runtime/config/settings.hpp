@@ -141,7 +141,7 @@ struct server_settings {
 };
 
 struct settings {
-  std::string journal = "sqlite:rind.db"; // or "memory"
+  std::string journal = "sqlite:rind.db"; // as of journal/open_journal.hpp
   std::string default_model = "embedded";
   std::string log_level = "info";
   std::string log_file;                     // empty: standard error

@@ -8,6 +8,7 @@
 #include "runtime/config/fields.hpp"
 #include "runtime/config/load.hpp"
 #include "runtime/config/models.hpp"
+#include "runtime/journal/open_journal.hpp"
 #include "runtime/net/tcp_address.hpp"
 
 namespace rind::config {
@@ -78,10 +79,8 @@ private:
   }
 
   void check_top() {
-    constexpr std::string_view sqlite = "sqlite:";
-    const auto& journal = values_.journal;
-    if (journal != "memory" && (journal.rfind(sqlite, 0) != 0 || journal.size() == sqlite.size()))
-      refuse("journal", "must be `memory` or `sqlite:PATH`");
+    if (const auto problem = journal::journal_problem(values_.journal))
+      refuse("journal", *problem);
     check_model("default_model", values_.default_model);
     if (!values_.compaction.model.empty())
       check_model("compaction.model", values_.compaction.model);

@@ -1,8 +1,9 @@
 // The journal port: the durable, append-only record of all sessions. Implementations: memory (the
-// twin and oracle of the contract suite), SQLite. Calls block; who must not block talks to
-// journal::writer (writer.hpp), which owns a thread and groups commits.
+// twin and oracle of the contract suite), SQLite, PostgreSQL. Calls block; who must not block talks
+// to journal::writer (writer.hpp), which owns a thread and groups commits.
 //
-// Failures: persistence_failed (the store cannot do it now; nothing of this call was written),
+// Failures: persistence_failed (the store cannot do it now; nothing of this call was written, or
+// only its answer was lost: asked again with the same entry ids, it is written once),
 // persistence_conflict (the view moved), not_owner (another writer claimed the session),
 // session_exists, session_not_found, invalid_request (a limit out of range, a token that is none,
 // an append that no store can write: see append_rules.hpp). A failure of one request never fails

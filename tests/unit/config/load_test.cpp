@@ -385,7 +385,7 @@ TEST_F(settings_sources, faults_of_the_file_are_named_with_their_line) {
       {"[[tools]]\nname = \"x\"\ncommand = [\"ls\", 1]", 3,
        "tools[0].command: must be a list of texts"},
       {"journal = \"a\\u0000b\"", 1, "journal: must not hold a zero character"},
-      {"journal = \"mysql:x\"", 1, "journal: must be `memory` or `sqlite:PATH`"},
+      {"journal = \"mysql:x\"", 1, "journal: must be `memory`, `sqlite:PATH` or `postgresql://…`"},
   };
   for (const auto& row : table) {
     write(row.text);

@@ -70,7 +70,7 @@ TEST(settings_rules, each_broken_rule_names_its_key) {
     const char* text;
   };
   const row table[]{
-      {[](auto& s) { s.journal = "sqlite:"; }, "journal", "must be `memory` or"},
+      {[](auto& s) { s.journal = "sqlite:"; }, "journal", "must be `memory`, `sqlite:PATH` or"},
       {[](auto& s) { s.default_model = "larg"; }, "default_model", "the nearest one is `large`"},
       {[](auto& s) { s.compaction.model = "tiny"; }, "compaction.model", "unknown model `tiny`"},
       {[](auto& s) { s.compaction.deadline_ms = 0; }, "compaction.deadline_ms",
