@@ -169,6 +169,8 @@ void connection::answer(serial s, protocol::response_text frame) {
 void connection::give_up() {
   closing_ = true;
   given_up_ = true;
+  if (node_->metrics)
+    node_->metrics->client_refused(to_string(error_code::slow_consumer));
   const auto frame = protocol::error_frame(
       nullptr,
       make_failure(error_code::slow_consumer, "the client reads too slowly and is disconnected"));
@@ -227,6 +229,8 @@ void connection::leave() {
 }
 
 void connection::leave_with(const failure& why) {
+  if (node_->metrics)
+    node_->metrics->client_refused(to_string(why.code));
   push(protocol::error_frame(nullptr, why));
   leave();
 }

@@ -20,6 +20,8 @@ bool connection::enter(serial s, const std::string& token) {
   }
   spdlog::warn("event=client_refused connection={} peer=\"{}\" reason=\"{}\"", options_.id,
                wire_->peer(), entered.error().message);
+  if (node_->metrics)
+    node_->metrics->client_refused(to_string(entered.error().code));
   refuse(s, entered.error());
   if (++wrong_tokens_ == token_tries_max)
     leave();

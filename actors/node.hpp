@@ -10,6 +10,7 @@
 #include "actors/actors.hpp"
 #include "runtime/config/settings.hpp"
 #include "runtime/host/environment.hpp"
+#include "runtime/metrics/host_metrics.hpp"
 
 namespace rind::actors {
 
@@ -31,6 +32,7 @@ struct node {
   journal_actor journal;
   tool_runner_actor tool_runner;
   compaction_service_actor compaction;
+  std::shared_ptr<metrics::host_metrics> metrics; // null: nobody counts
 
   /// The route of a model, or null.
   const model_route* find_model(const std::string& name) const {

@@ -16,10 +16,10 @@ provider::provider(caf::actor_config& cfg, provider_parts parts)
 
 provider::behavior_type provider::make_behavior() {
   return {
-      [this](start_sampling& s) { on_start(s); },
-      [this](const cancel_sampling& c) { on_cancel(c); },
-      [this](const sampling_ended& e) { on_ended(e); },
-      [this](const overdue_tick& t) { on_tick(t); },
+      [this](start_sampling& s) { counted(&provider::on_start, s); },
+      [this](const cancel_sampling& c) { counted(&provider::on_cancel, c); },
+      [this](const sampling_ended& e) { counted(&provider::on_ended, e); },
+      [this](const overdue_tick& t) { counted(&provider::on_tick, t); },
   };
 }
 
@@ -119,6 +119,12 @@ void provider::on_tick(const overdue_tick&) {
     on_ended({id, std::move(late)});
   }
   look_later();
+}
+
+void provider::tell_load() const {
+  if (parts_.metrics)
+    parts_.metrics->provider_load(parts_.name, static_cast<std::int64_t>(in_flight_.size()),
+                                  static_cast<std::int64_t>(waiting_.size()));
 }
 
 void provider::look_later() {

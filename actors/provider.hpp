@@ -11,6 +11,7 @@
 
 #include "actors/actors.hpp"
 #include "runtime/host/environment.hpp"
+#include "runtime/metrics/host_metrics.hpp"
 #include "runtime/provider/circuit_breaker.hpp"
 #include "runtime/provider/port.hpp"
 
@@ -37,7 +38,8 @@ struct provider_parts {
   std::shared_ptr<rind::provider::model_provider> backend;
   std::shared_ptr<host::environment> env;
   std::size_t in_flight_max = 1;
-  std::int64_t total_deadline_ms = 0; // of a request that names none
+  std::int64_t total_deadline_ms = 0;               // of a request that names none
+  std::shared_ptr<metrics::host_metrics> metrics{}; // null: nobody counts
 };
 
 class provider final : public provider_self::base {
@@ -57,6 +59,13 @@ private:
   void refuse(const start_sampling& s, provider_error error);
   void serve_waiting();
   void look_later();
+  /// Handles a message, and tells how many requests there are after it.
+  template <class Message>
+  void counted(void (provider::*handle)(Message&), Message& m) {
+    (this->*handle)(m);
+    tell_load();
+  }
+  void tell_load() const;
 
   struct open_request {
     std::string session_id;

@@ -40,6 +40,8 @@ session::behavior_type session::make_behavior() {
         m.source == caf::actor_cast<caf::actor_addr>(running_->runner))
       on_runner_down(m.reason);
   });
+  if (node_->metrics)
+    node_->metrics->session_began();
   activate();
   return {
       ask(&session::prompt),
@@ -71,6 +73,8 @@ session::behavior_type session::make_behavior() {
 }
 
 void session::on_exit() {
+  if (node_->metrics)
+    node_->metrics->session_ended();
   stash_.clear();
   waiting_.clear();
   opening_.reset();
@@ -291,6 +295,8 @@ void session::take_next(const entry_ptr& e) {
   if (auto applied = projection_.apply(*e); !applied)
     return break_down_live(std::move(applied.error()));
   follow_live(*e);
+  if (node_->metrics)
+    node_->metrics->took(e->body);
   if (!RIND_PLANTED(told_before_commit) || std::holds_alternative<entries::boundary>(e->body))
     publish(e);
 }
@@ -317,6 +323,8 @@ void session::tell_listeners(std::shared_ptr<session_event> event) {
 
 void session::publish(live_event_body body) {
   follow_live(body);
+  if (node_->metrics)
+    node_->metrics->took(body);
   if (listeners_.empty())
     return;
   auto event = std::make_shared<session_event>();

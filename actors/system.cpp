@@ -19,6 +19,7 @@
 #include "runtime/config/load.hpp"
 #include "runtime/journal/open_journal.hpp"
 #include "runtime/net/asio_server.hpp"
+#include "runtime/net/status_server.hpp"
 #include "runtime/net/stdio_server.hpp"
 #include "runtime/protocol/access_list.hpp"
 #include "runtime/protocol/responses.hpp"
@@ -34,6 +35,9 @@ namespace {
 /// What the directory may take to name and end the sessions that are given up.
 constexpr std::int64_t abandon_ms = 2'000;
 
+/// What the journal may take to answer before the host is told to be not ready.
+constexpr std::int64_t ready_ms = 2'000;
+
 /// What a client may take to read its last answers.
 constexpr std::int64_t last_words_ms = 2'000;
 
@@ -47,6 +51,9 @@ struct system::state {
   wired_node wired;
   std::unique_ptr<net::asio_server> server;
   std::shared_ptr<protocol::access_list> access;
+  std::shared_ptr<metrics::host_metrics> metrics = std::make_shared<metrics::host_metrics>();
+  std::unique_ptr<net::status_server> status;
+  std::atomic<bool> stopping = false;
   std::mutex mutex; // guards stdio and open
   std::map<connection_id, connection_actor> open;
   std::condition_variable all_closed;
@@ -122,13 +129,17 @@ result<std::unique_ptr<system>> system::start(config::settings settings, system_
       return opened.error();
     parts.store = std::move(*opened);
   }
-  s->writer = std::make_shared<rind::journal::writer>(std::move(parts.store),
-                                                      rind::journal::writer_mode::own_thread);
+  s->writer = std::make_shared<rind::journal::writer>(
+      std::move(parts.store), rind::journal::writer_mode::own_thread, std::function<void()>(),
+      [counts = s->metrics](const rind::journal::commit_report& r) {
+        counts->committed(r.appends, r.entries, r.seconds);
+      });
   s->transport = std::make_unique<rind::provider::curl_transport>();
   s->actors = std::make_unique<caf::actor_system>(s->config);
   wiring_parts wiring;
   wiring.env = parts.environment ? parts.environment : host::make_system_environment();
   wiring.writer = s->writer;
+  wiring.metrics = s->metrics;
   wiring.tools =
       parts.tools
           ? parts.tools
@@ -208,10 +219,74 @@ result<std::uint16_t> system::listen_tcp() {
       });
 }
 
+bool system::is_ready() const {
+  auto& s = *state_;
+  if (s.stopping)
+    return false;
+  bool answers = false;
+  caf::scoped_actor self{*s.actors};
+  self->request(s.wired.node->journal, std::chrono::milliseconds(ready_ms),
+                list_sessions_command{1, {}})
+      .receive([&](const list_sessions_reply& r) { answers = bool(r.value); },
+               [](const caf::error&) {});
+  return answers;
+}
+
+std::string system::metrics_text() const {
+  metrics::host_metrics::now now;
+  now.connections = static_cast<std::int64_t>(connections());
+  now.journal_waiting = static_cast<std::int64_t>(state_->writer->stats().waiting);
+  return state_->metrics->text(now);
+}
+
+namespace {
+
+net::status_page page_of(const system& host, const std::string& path) {
+  if (path == "/healthz")
+    return {200, "text/plain; charset=utf-8", "alive\n"};
+  if (path == "/readyz" && host.is_ready())
+    return {200, "text/plain; charset=utf-8", "ready\n"};
+  if (path == "/readyz")
+    return {503, "text/plain; charset=utf-8",
+            "not ready: the host stops, or its journal does not answer\n"};
+  if (path == "/metrics")
+    return {200, "text/plain; version=0.0.4; charset=utf-8", host.metrics_text()};
+  return {404, "text/plain; charset=utf-8", "there are /metrics, /healthz and /readyz\n"};
+}
+
+} // namespace
+
+result<std::uint16_t> system::listen_status() {
+  auto& s = *state_;
+  const auto& server = s.wired.node->settings.server;
+  if (const auto wrong = config::front_door_problem(server))
+    return make_failure(error_code::invalid_request,
+                        "server." + wrong->first + " " + wrong->second);
+  const auto address = net::read_tcp_address(server.status_listen);
+  if (!address)
+    return address.error();
+  net::status_options options;
+  options.page = [this](const std::string& path) { return page_of(*this, path); };
+  net::tls_side_ptr tls;
+  if (!net::is_loopback(*address)) {
+    auto made = tls_of(server);
+    if (!made)
+      return made.error();
+    tls = std::move(*made);
+    options.lets_in = [access = s.access](const std::string& token) {
+      return access->knows(token);
+    };
+  }
+  s.status = std::make_unique<net::status_server>(std::move(options));
+  return s.status->listen(*address, std::move(tls));
+}
+
 result<done> system::renew_access(const config::server_settings& server) {
   auto tls = tls_of(server);
   if (!tls)
     return tls.error();
+  if (*tls && state_->status)
+    state_->status->renew_tls(*tls);
   if (*tls)
     state_->server->renew_tls(std::move(*tls));
   state_->access->replace(server.tokens);
@@ -280,9 +355,11 @@ stop_report system::stop(std::int64_t grace_ms) {
   if (s.report)
     return *s.report;
   s.report.emplace();
+  s.stopping = true;
   s.server->stop_listening();
   s.report->abandoned_sessions = s.bring_to_rest(grace_ms);
   s.let_clients_read_on();
+  s.status.reset(); // it asks what ends next
   s.server->stop();
   for (auto& io : s.stdio)
     io->stop();

@@ -68,6 +68,14 @@ public:
   /// unavailable where the port is taken.
   result<std::uint16_t> listen_tcp();
 
+  /// Serves /metrics, /healthz and /readyz over HTTP as settings.server says, and answers the port;
+  /// fails as listen_tcp does. Once.
+  result<std::uint16_t> listen_status();
+  /// Whether the host takes new work and its journal answers; waits for that answer.
+  bool is_ready() const;
+  /// In the text format of Prometheus.
+  std::string metrics_text() const;
+
   /// The tokens, and the certificate over TCP, from here on; nothing else of these settings counts.
   /// Clients whose token is gone are told so and disconnected. Fails with invalid_request where a
   /// file of TLS cannot be used: then nothing changes.

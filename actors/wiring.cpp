@@ -23,9 +23,9 @@ result<wired_node> wire_node(caf::actor_system& system, config::settings setting
   const auto serve = [&](const std::string& name, const config::provider_settings* p) {
     const auto defaults = config::provider_settings{};
     const auto& s = p ? *p : defaults;
-    auto handle = provider_actor{system.spawn<rind::actors::provider>(
-        provider_parts{name, parts.make_provider(p), parts.env,
-                       static_cast<std::size_t>(s.requests_in_flight_max), s.total_timeout_ms})};
+    auto handle = provider_actor{system.spawn<rind::actors::provider>(provider_parts{
+        name, parts.make_provider(p), parts.env, static_cast<std::size_t>(s.requests_in_flight_max),
+        s.total_timeout_ms, parts.metrics})};
     w.providers.push_back(handle);
     by_provider[name] = std::move(handle);
   };
@@ -36,6 +36,7 @@ result<wired_node> wire_node(caf::actor_system& system, config::settings setting
     serve(embedded, nullptr);
   auto n = std::make_shared<rind::actors::node>();
   n->env = parts.env;
+  n->metrics = parts.metrics;
   n->journal = system.spawn<rind::actors::journal>(parts.writer);
   n->tools = parts.tools->definitions();
   n->tool_runner = system.spawn<rind::actors::tool_runner>(parts.tools, parts.tool_deadline_ms);

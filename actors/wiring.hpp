@@ -23,6 +23,7 @@ struct wiring_parts {
   /// Who serves a provider of the settings; null stands for the embedded model.
   std::function<std::shared_ptr<rind::provider::model_provider>(const config::provider_settings*)>
       make_provider;
+  std::shared_ptr<metrics::host_metrics> metrics{}; // null: nobody counts
 };
 
 /// A node that runs. stop_actors ends what it holds; sessions and connections are the directory's

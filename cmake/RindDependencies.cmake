@@ -11,6 +11,7 @@ find_package(tomlplusplus REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(Boost 1.74 REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(prometheus-cpp CONFIG REQUIRED COMPONENTS core)
 
 # Distributions do not build CAF for the thread sanitizer: what stands on it is left out there, all the rest is built.
 # Fuzz targets need nothing of it.

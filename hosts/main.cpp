@@ -160,6 +160,8 @@ int main(int argc, char** argv) {
               "path of the socket (mode 0600)");
   add_setting(*serve_app, flags, "--listen", "server.listen",
               "HOST:PORT for clients over TCP; they need a token, and TLS but on loopback");
+  add_setting(*serve_app, flags, "--status", "server.status_listen",
+              "HOST:PORT for /metrics, /healthz and /readyz");
   add_setting(*serve_app, flags, "--tls-certificate", "server.tls_certificate_file",
               "PEM file; with it TLS is spoken over TCP");
   add_setting(*serve_app, flags, "--tls-key", "server.tls_key_file",

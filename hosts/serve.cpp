@@ -44,6 +44,13 @@ unsigned long room_for_clients(const config::server_settings& server) {
                                  static_cast<unsigned long>(server.connections_max));
 }
 
+/// The address with the port that it has by now; it has been read before.
+std::string with_port(const std::string& text, std::uint16_t port) {
+  auto address = *net::read_tcp_address(text);
+  address.port = port;
+  return net::to_string(address);
+}
+
 /// Opens what the settings ask for; a line each on standard output.
 result<done> open_doors(actors::system& host, const config::server_settings& server,
                         unsigned long clients) {
@@ -53,16 +60,20 @@ result<done> open_doors(actors::system& host, const config::server_settings& ser
       return listening;
     std::cout << "rind: listening on " << server.socket_path << room << std::endl;
   }
-  if (server.listen.empty())
-    return done{};
-  const auto port = host.listen_tcp();
-  if (!port)
-    return port.error();
-  auto address = *net::read_tcp_address(server.listen);
-  address.port = *port;
-  std::cout << "rind: listening on " << net::to_string(address)
-            << (server.tls_certificate_file.empty() ? " without TLS" : " with TLS") << room
-            << std::endl;
+  if (!server.listen.empty()) {
+    const auto port = host.listen_tcp();
+    if (!port)
+      return port.error();
+    std::cout << "rind: listening on " << with_port(server.listen, *port)
+              << (server.tls_certificate_file.empty() ? " without TLS" : " with TLS") << room
+              << std::endl;
+  }
+  if (!server.status_listen.empty()) {
+    const auto port = host.listen_status();
+    if (!port)
+      return port.error();
+    std::cout << "rind: status on " << with_port(server.status_listen, *port) << std::endl;
+  }
   return done{};
 }
 

@@ -157,6 +157,7 @@ fields fields_of(server_settings& values) {
   return {
       text("socket_path", values.socket_path),
       text("listen", values.listen),
+      text("status_listen", values.status_listen),
       text("tls_certificate_file", values.tls_certificate_file),
       text("tls_key_file", values.tls_key_file),
       text("tls_client_ca_file", values.tls_client_ca_file),

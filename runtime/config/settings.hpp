@@ -122,6 +122,7 @@ struct session_settings {
 struct server_settings {
   std::string socket_path;
   std::string listen;               // "host:port" for clients over TCP; empty: none
+  std::string status_listen;        // "host:port" for /metrics, /healthz, /readyz; empty: none
   std::string tls_certificate_file; // PEM; with it TLS is spoken over TCP
   std::string tls_key_file;
   std::string tls_client_ca_file;   // clients need a certificate of it; empty: they need none

@@ -243,17 +243,21 @@ front_door_problem(const server_settings& server) {
                  "a certificate and its key go together"};
   if (!server.tls_client_ca_file.empty() && !has_certificate)
     return found{"tls_client_ca_file", "needs tls_certificate_file: without TLS nothing is asked"};
-  if (server.listen.empty())
-    return std::nullopt;
-  const auto address = net::read_tcp_address(server.listen);
-  if (!address)
-    return found{"listen", address.error().message};
-  if (server.tokens.empty())
-    return found{"listen", "clients over TCP need a token: set token_file, token_env or " +
-                               std::string(token_variable)};
-  if (!has_certificate && !net::is_loopback(*address))
-    return found{"listen", "is no address of this machine alone, so it needs TLS: set "
-                           "tls_certificate_file and tls_key_file"};
+  for (const auto& [key, text] : {std::pair<std::string, std::string>{"listen", server.listen},
+                                  {"status_listen", server.status_listen}}) {
+    if (text.empty())
+      continue;
+    const auto address = net::read_tcp_address(text);
+    if (!address)
+      return found{key, address.error().message};
+    const bool is_here = net::is_loopback(*address);
+    if (server.tokens.empty() && (key == "listen" || !is_here))
+      return found{key, "who comes over TCP needs a token: set token_file, token_env or " +
+                            std::string(token_variable)};
+    if (!has_certificate && !is_here)
+      return found{key, "is no address of this machine alone, so it needs TLS: set "
+                        "tls_certificate_file and tls_key_file"};
+  }
   return std::nullopt;
 }
 

@@ -149,7 +149,8 @@ std::vector<result<append_receipt>> foretell(store& backend,
 struct writer::state {
   guarded_store backend;
   const writer_mode mode;
-  const std::function<void()> waiting; // may be empty
+  const std::function<void()> waiting;                       // may be empty
+  const std::function<void(const commit_report&)> committed; // may be empty
 
   mutable std::mutex mutex;
   std::condition_variable wake;
@@ -162,8 +163,9 @@ struct writer::state {
 
   std::thread thread; // last: it uses all of the above
 
-  state(std::unique_ptr<store> inner, writer_mode m, std::function<void()> told)
-      : backend(std::move(inner)), mode(m), waiting(std::move(told)) {
+  state(std::unique_ptr<store> inner, writer_mode m, std::function<void()> told,
+        std::function<void(const commit_report&)> report)
+      : backend(std::move(inner)), mode(m), waiting(std::move(told)), committed(std::move(report)) {
     if (mode == writer_mode::own_thread)
       thread = std::thread([this] {
         run();
@@ -212,18 +214,26 @@ struct writer::state {
   }
 
   void commit(std::span<const append_request> group, std::span<append_callback> callbacks) {
+    const auto begin = std::chrono::steady_clock::now();
 #ifdef RIND_CANARY_ANSWER_BEFORE_COMMIT
     auto answers = foretell(backend, group);
 #else
     auto answers = append_with_repeats(backend, group);
 #endif
+    commit_report report;
+    report.appends = static_cast<std::int64_t>(group.size());
+    for (const append_request& request : group)
+      report.entries += static_cast<std::int64_t>(request.entries.size());
+    report.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     {
       const std::lock_guard lock(mutex);
       ++stats.groups;
       stats.appends += group.size();
-      for (const append_request& request : group)
-        stats.entries += request.entries.size();
+      stats.entries += static_cast<std::uint64_t>(report.entries);
     }
+    if (committed)
+      committed(report);
     for (std::size_t i = 0; i < answers.size(); ++i)
       callbacks[i](std::move(answers[i]));
 #ifdef RIND_CANARY_ANSWER_BEFORE_COMMIT
@@ -270,8 +280,10 @@ struct writer::state {
   }
 };
 
-writer::writer(std::unique_ptr<store> backend, writer_mode mode, std::function<void()> waiting)
-    : state_(std::make_unique<state>(std::move(backend), mode, std::move(waiting))) {}
+writer::writer(std::unique_ptr<store> backend, writer_mode mode, std::function<void()> waiting,
+               std::function<void(const commit_report&)> committed)
+    : state_(std::make_unique<state>(std::move(backend), mode, std::move(waiting),
+                                     std::move(committed))) {}
 
 writer::~writer() {
   if (!state_)
@@ -327,7 +339,9 @@ bool writer::post(read_job work) {
 
 writer_stats writer::stats() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->stats;
+  auto stats = state_->stats;
+  stats.waiting = state_->queue.size();
+  return stats;
 }
 
 } // namespace rind::journal

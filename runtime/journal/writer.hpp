@@ -19,10 +19,18 @@ inline constexpr std::size_t queue_limit =
 inline constexpr int append_attempts_max =
     2; // the second asks a store that failed once more, before anything that came later
 
+/// What one commit came to; told on the thread that made it.
+struct commit_report {
+  std::int64_t appends = 0;
+  std::int64_t entries = 0;
+  double seconds = 0; // with its repeats
+};
+
 struct writer_stats {
   std::uint64_t groups = 0;
   std::uint64_t appends = 0;
   std::uint64_t entries = 0;
+  std::size_t waiting = 0; // jobs, at this moment
 };
 
 enum class writer_mode : std::uint8_t {
@@ -36,8 +44,10 @@ public:
   using read_job = std::function<void(store&)>; // runs on the writer's thread, between groups, in
                                                 // order with the appends before it
 
-  /// `waiting` is called, where one is given, after a job was queued.
-  writer(std::unique_ptr<store> backend, writer_mode mode, std::function<void()> waiting = {});
+  /// `waiting` is called, where one is given, after a job was queued; `committed` after each
+  /// commit, before its answers.
+  writer(std::unique_ptr<store> backend, writer_mode mode, std::function<void()> waiting = {},
+         std::function<void(const commit_report&)> committed = {});
   ~writer(); // finishes what is queued, then joins, unless finish() has given that up
   writer(const writer&) = delete;
   writer& operator=(const writer&) = delete;

@@ -116,10 +116,13 @@ private:
     if (!on_accept_)
       return made->close(); // nobody listens any more
     auto decision = on_accept_(made);
-    if (auto* events = std::get_if<connection_events>(&decision))
+    if (auto* events = std::get_if<connection_events>(&decision)) {
       made->start(std::move(*events));
-    else
+      if (options_.lifetime_ms > 0)
+        made->close_after(options_.lifetime_ms);
+    } else {
       made->refuse(std::move(std::get<refusal>(decision).final_line));
+    }
   }
 
   void pause(const error_code& error) {

@@ -28,6 +28,7 @@ struct server_options {
   /// Told once for each pause of accepting, when a listener had to give up, and once for each peer
   /// that TLS was not agreed on with. On the server's thread. May be empty.
   std::function<void(const failure&)> on_problem;
+  int lifetime_ms = 0; // after which a connection is closed, whatever it does; 0: none
   int tls_handshake_ms = tls_handshake_default_ms; // for a peer to agree on TLS
 };
 

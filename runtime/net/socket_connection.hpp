@@ -56,6 +56,8 @@ public:
   void refuse(std::string final_line);
   /// On the loop's thread only.
   void close();
+  /// Closes after that time; a close that is under way by then sets its own.
+  void close_after(int delay_ms);
 
 private:
   enum class phase : std::uint8_t { agreeing, open, closing, lingering, closed };
@@ -71,7 +73,6 @@ private:
   void write();
   void begin_closing();
   void linger();
-  void close_after(int delay_ms);
 
   std::shared_ptr<io_loop> loop_;
   std::shared_ptr<connection_set> set_;

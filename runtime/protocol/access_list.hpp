@@ -65,6 +65,8 @@ public:
   /// connections as they may. Takes the same time whichever token is right, and however much of one
   /// is.
   result<access_pass> enter(std::string_view token) const;
+  /// Whether the token is on the list; takes no place. In constant time.
+  bool knows(std::string_view token) const { return find(token) != nullptr; }
   /// Whether this is the token of the pass. In constant time.
   bool is_of(const access_pass& pass, std::string_view token) const;
   /// The tokens from here on. Those that are still there keep what their clients hold; passes of

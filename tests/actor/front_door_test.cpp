@@ -85,7 +85,7 @@ TEST_F(front_door, S42_without_a_token_it_does_not_open) {
   const auto refused = (*started)->listen_tcp();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, error_code::invalid_request);
-  EXPECT_NE(refused.error().message.find("need a token"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("needs a token"), std::string::npos);
 }
 
 TEST_F(front_door, S42_connections_of_a_token_are_bounded_and_free_again_when_one_ends) {
@@ -150,6 +150,7 @@ TEST_F(front_door, who_does_not_initialize_in_time_is_told_and_disconnected) {
 
 TEST_F(front_door, who_is_idle_is_told_and_disconnected_and_who_waits_for_an_answer_is_not) {
   auto settings = open_to({"one"});
+  settings.server.initialize_timeout_ms = 1'000; // the first look; there is time to initialize
   settings.server.idle_timeout_ms = 50;
   settings.embedded_delta_ms = 3'600'000;
   start(settings);
@@ -183,6 +184,43 @@ TEST_F(front_door, a_renewal_with_a_faulty_certificate_changes_nothing) {
   EXPECT_NE(refused.error().message.find("/nowhere.pem"), std::string::npos);
   EXPECT_EQ(error_of(*stays, "ping"), "");
   client("one");
+}
+
+/// A page of the host, head and all.
+std::string page_of(std::uint16_t port, const std::string& path) {
+  const auto fd = net::connect_tcp_address({"127.0.0.1", port});
+  if (!fd)
+    throw std::runtime_error(fd.error().message);
+  kit::line_channel link(*fd, *fd);
+  link.send("GET " + path + " HTTP/1.1\r\n\r\n");
+  link.read_to_end();
+  std::string all;
+  while (const auto line = link.take_line())
+    all += *line + "\n";
+  return all + link.rest();
+}
+
+TEST_F(front_door, a_watcher_sees_what_the_host_does_and_whether_it_is_ready) {
+  auto settings = open_to({"ann-s-token"});
+  settings.server.status_listen = "127.0.0.1:0";
+  start(settings);
+  const auto status = host_->listen_status();
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_NE(page_of(*status, "/healthz").find("\r\n\r\nalive"), std::string::npos);
+  EXPECT_NE(page_of(*status, "/readyz").find("\r\n\r\nready"), std::string::npos);
+  EXPECT_NE(page_of(*status, "/").find("404"), std::string::npos);
+  const auto in = client("ann-s-token");
+  EXPECT_EQ(error_of(*in, "session/prompt", {{"input", "Hello."}}), "");
+  EXPECT_EQ(error_of(*peer(), "initialize", {{"token", "wrong"}}), "Unauthorized");
+  const auto text = page_of(*status, "/metrics");
+  for (const auto* line :
+       {"rind_operations_started_total{operation=\"turn\",resumed=\"false\"} 1",
+        "rind_operations_ended_total{outcome=\"completed\",why=\"\"} 1", "rind_sessions_live 1",
+        "rind_provider_requests{provider=\"embedded\",state=\"under_way\"} 0",
+        "rind_clients_refused_total{type=\"Unauthorized\"} 1", "rind_journal_commit_seconds_count",
+        "version=0.0.4"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  EXPECT_EQ(text.find("ann-s-token"), std::string::npos) << "a token or its name";
 }
 
 } // namespace

@@ -146,7 +146,7 @@ TEST_F(front_door_program,
 TEST_F(front_door_program, S42_does_not_start_where_others_could_read_or_enter) {
   const auto no_token = at_.run({"serve", "--listen", "127.0.0.1:0", "--journal", "memory"});
   EXPECT_EQ(no_token.exit_code, 1);
-  EXPECT_THAT(no_token.errors, HasSubstr("clients over TCP need a token"));
+  EXPECT_THAT(no_token.errors, HasSubstr("who comes over TCP needs a token"));
   kit::write_file(at_.file("tokens"), "a-token-of-ann");
   const auto no_tls = at_.run({"serve", "--listen", "0.0.0.0:0", "--journal", "memory", "--set",
                                "server.token_file=tokens"});
